@@ -1,0 +1,138 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// decide turns a move into bodies to record. What needs I/O becomes a job beside
+// the loop: then there are no bodies yet.
+func (r *run) decide(ctx context.Context, f *State, m Move) ([]uzda.Body, error) {
+	switch m.Act {
+	case Park, End:
+		return []uzda.Body{m.Body}, nil
+	case AskModel:
+		return r.asked(ctx, f, m), nil
+	case Verify:
+		return r.verified(ctx, f), nil
+	}
+	u := *f.use(m.Use)
+	switch m.Act {
+	case JudgeUse:
+		return r.judged(ctx, f, u), nil
+	case StartUse:
+		return r.started(ctx, f, u)
+	case FireUse:
+		return []uzda.Body{uzda.Returned{Result: due(u)}}, nil
+	}
+	if m.Code == uzda.CodeOutcomeUnknown && f.Cancel == 0 {
+		if bodies, asked := r.probed(ctx, f, u); asked {
+			return bodies, nil
+		}
+	}
+	res := refusal(u, m.Code)
+	if m.Why != "" {
+		res.Blocks = uzda.Say(m.Why)
+	}
+	return []uzda.Body{uzda.Returned{Result: res}}, nil
+}
+
+// asked plans edits and then asks, in one commit.
+func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
+	if r.broke != nil {
+		return r.tooDear(f)
+	}
+	var bodies []uzda.Body
+	if n := f.Asks + 1; r.Planner != nil && r.planned != n {
+		v := View{Entries: f.View[:len(f.View):len(f.View)], Tokens: f.projected(), Model: f.Gear.Model}
+		if len(f.View) > len(r.s.View) { // what is only staged is written again when it is recorded
+			v.Entries = slices.Clone(f.View)
+		}
+		r.beside(ctx, "plan", func(ctx context.Context) landed { return r.planFor(ctx, n, v) })
+		return nil
+	}
+	g := f
+	for _, e := range r.plan {
+		if g.CanEdit(e) != nil {
+			continue
+		}
+		bodies = append(bodies, e)
+		g = g.Fork()
+		g.Fold(uzda.Event{Seq: g.Head + 1, Body: e})
+	}
+	info, tokens := f.Gear.Model, g.projected()
+	most := or(f.Gear.Params.MaxTokens, 16384) << min(f.Turn.Short, retries)
+	if info.MaxOutput > 0 {
+		most = min(most, info.MaxOutput)
+	}
+	a := uzda.Asked{Ordinal: f.Asks + 1, Model: info.ID, Hash: g.nextHash(), Tail: m.Tail, Max: most, Tokens: tokens + most}
+	if amount := r.worst(info, tokens, most); amount > 0 && r.ledger != nil {
+		a.Hold = uzda.Hold{ID: fmt.Sprintf("%s/%d.%d", r.id, r.epoch, a.Ordinal), Amount: amount, Accounts: r.accounts(f)}
+	}
+	return append(bodies, a)
+}
+
+// tooDear ends the turn: the hold of the next ask or check did not fit.
+func (r *run) tooDear(f *State) []uzda.Body {
+	why, detail := uzda.MaxCost, r.broke.Error()
+	var over *uzda.OverBudget
+	if errors.As(r.broke, &over) {
+		detail = over.Error()
+	}
+	return []uzda.Body{uzda.Ended{Outcome: why.Outcome(), Reason: why, Detail: fmt.Sprintf("%s, after %d steps", detail, f.Turn.Steps), Hint: hintOver[why]}}
+}
+
+// planFor never fails: a planner that errs or crashes plans nothing.
+func (r *run) planFor(ctx context.Context, n int, v View) (l landed) {
+	l.planned = n
+	defer func() {
+		if p := recover(); p != nil {
+			l.err = fmt.Errorf("the planner crashed: %v", p)
+		}
+	}()
+	l.plan, l.err = r.Planner.Plan(ctx, v, v.Model.Window)
+	return l
+}
+
+// due is what a use gets whose time has come.
+func due(u Open) uzda.ToolResult {
+	if u.Pending.On == string(uzda.WaitTimer) {
+		return uzda.ToolResult{Use: u.ID, Effect: uzda.EffectDone, Blocks: uzda.Say("The time has come.")}
+	}
+	res := refusal(u, uzda.CodeTimeout)
+	res.Blocks = uzda.Say("No result came by " + u.Pending.Until.UTC().Format(time.RFC3339) + ". What was begun may still go on.")
+	return res
+}
+
+// accounts are the caps that a paid call of the turn counts against.
+func (r *run) accounts(f *State) []uzda.Account {
+	l := f.Gear.Limits
+	return append([]uzda.Account{
+		{Name: fmt.Sprintf("turn:%s/%d", r.id, f.Turn.Seq), Limit: l.Cost},
+		{Name: "session:" + string(r.id), Limit: l.SessionCost},
+		{Name: "day:" + r.now().UTC().Format("2006-01-02"), Limit: l.DayCost},
+	}, f.Opened.Charge...)
+}
+
+// projected estimates the tokens of the next request's input: what the provider
+// counted last, and three bytes a token for what has joined since.
+func (s *State) projected() int {
+	grown := s.Grown
+	for _, m := range s.Inbox {
+		if !m.Turn || m.Seq == s.Turn.Seq {
+			grown += bulk(m.Message.Blocks)
+		}
+	}
+	if s.Size == 0 {
+		grown += len(s.Gear.System)
+		for _, t := range s.Gear.Tools {
+			grown += len(t.Name) + len(t.Description) + len(t.Input)
+		}
+	}
+	return s.Size + grown/3 + 16
+}

@@ -1,0 +1,106 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// CanEdit says why an edit may not be made now, nil if it may.
+func (s *State) CanEdit(b uzda.Edited) error {
+	if len(s.Uses) > 0 || s.Ask != nil {
+		return fmt.Errorf("edit %s: a use or an ask is open", b.What)
+	}
+	from, to := s.span(b)
+	if from < 0 || to < from {
+		return fmt.Errorf("edit %s: no messages %d to %d in the view", b.What, b.From, b.To)
+	}
+	for _, e := range s.View[to+1:] {
+		if e.Message.Role == uzda.Assistant {
+			return uzda.Valid(s.spliced(from, to, b.With))
+		}
+	}
+	return fmt.Errorf("edit %s: it touches the last assistant message", b.What)
+}
+
+func (s *State) edit(seq uzda.Seq, b uzda.Edited) {
+	from, to := s.span(b)
+	with := slices.Clone(b.With)
+	for i := range with {
+		if b.What != "undo" {
+			with[i].Edit = seq
+		}
+	}
+	view := s.spliced(from, to, with)
+	s.Hash, s.Gen = "", s.Gen+1
+	s.View = make([]uzda.Entry, 0, len(view)+16)
+	s.Size, s.Grown = 0, 0 // counted anew: the provider's count was of another view
+	for _, e := range view {
+		s.join(e)
+	}
+}
+
+func (s *State) spliced(from, to int, with []uzda.Entry) []uzda.Entry {
+	return slices.Concat(s.View[:from], with, s.View[to+1:])
+}
+
+func (s *State) span(b uzda.Edited) (from, to int) {
+	at := func(seq uzda.Seq) int {
+		return slices.IndexFunc(s.View, func(e uzda.Entry) bool { return e.Seq == seq })
+	}
+	return at(b.From), at(b.To)
+}
+
+// Edit makes one edit for a person, while no runner has the session.
+func (r *Runner) Edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uzda.Seq, error) {
+	epoch, err := r.Store.Acquire(ctx, id, r.Holder)
+	if err != nil {
+		return 0, fmt.Errorf("edit session %s: %w", id, err)
+	}
+	defer r.Store.Release(context.WithoutCancel(ctx), id, epoch) //nolint:errcheck // it ends by itself too
+	s, err := Load(ctx, r.Store, id)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.CanEdit(e); err != nil {
+		return 0, err
+	}
+	evs, err := r.Store.Append(ctx, id, uzda.At{Head: s.Head, Epoch: epoch}, e)
+	if err != nil {
+		return 0, fmt.Errorf("edit session %s: %w", id, err)
+	}
+	return evs[0].Seq, nil
+}
+
+// Undo builds the edit that takes back the edit numbered seq. The originals
+// come from the journal: Fold, which does no I/O, gets them in the event.
+func Undo(ctx context.Context, j uzda.Journal, id uzda.SessionID, seq uzda.Seq) (uzda.Edited, error) {
+	s := &State{}
+	var before []uzda.Entry
+	for e, err := range j.Read(ctx, id, 0) {
+		if err != nil {
+			return uzda.Edited{}, fmt.Errorf("undo edit %d of session %s: %w", seq, id, err)
+		}
+		if b, ok := e.Body.(uzda.Edited); ok && e.Seq == seq {
+			if from, to := s.span(b); from >= 0 && to >= from {
+				before = slices.Clone(s.View[from : to+1])
+			}
+		}
+		s.Fold(e)
+	}
+	undo := uzda.Edited{What: "undo", With: before, Undo: seq}
+	for _, e := range s.View {
+		if e.Edit == seq {
+			if undo.From == 0 {
+				undo.From = e.Seq
+			}
+			undo.To = e.Seq
+		}
+	}
+	if before == nil || undo.From == 0 {
+		return uzda.Edited{}, fmt.Errorf("undo edit %d of session %s: no such edit, or the view no longer holds what it put there", seq, id)
+	}
+	return undo, nil
+}

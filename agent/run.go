@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uzda-dev/uzda"
+)
+
+var (
+	errTime     = errors.New("the time for this turn is used up")
+	errStopped  = errors.New("the turn was cancelled")
+	errNotOurs  = errors.New("another runner has taken over")
+	errRunEnded = errors.New("the run has ended")
+	errClosed   = errors.New("the result has come from elsewhere")
+)
+
+// run is one Run: the only writer of its state, and the owner of what is in flight.
+type run struct {
+	*Runner
+	id     uzda.SessionID
+	scope  uzda.SessionID
+	epoch  int64
+	s      *State
+	enc    uzda.Enc
+	tools  map[string]uzda.Tool
+	specs  map[string]uzda.ToolSpec // of tools, as the model is told them
+	hashes map[string]string        // of specs
+	slow   bool                     // one of the gates is
+	ledger uzda.Ledger
+	equip  *uzda.Equipped // what the state lacks of the configuration; nil once recorded
+	kept   uzda.Seq       // head of the last checkpoint
+	lines  lines          // of the next one
+	seal   string         // of the last event folded, see sealOf
+
+	hand    Hand
+	names   map[uzda.UseID]string              // of the tools of the uses in flight
+	stop    map[string]context.CancelCauseFunc // of what is in flight, by key
+	done    chan landed
+	held    []uzda.Body // outcomes that are not yet in the journal
+	settle  []uzda.Settlement
+	urgent  bool // one of them must survive alone
+	ruled   map[uzda.UseID]ruling
+	taken   map[string]uzda.Holder
+	broke   error // the hold of the next ask, or of the check, did not fit
+	failed  error // the store did not take a hold
+	plan    []uzda.Edited
+	planned int // the ask that plan is for
+	checks  int // holds for checks, which need names
+	stuck   int // conflicts in a row that showed nothing new
+
+	since  time.Time     // when something began to be in flight, or last landed
+	active time.Duration // since the last body that carries it
+	unsent time.Duration // in bodies that are held
+	grace  <-chan time.Time
+	late   uzda.Seq // the turn whose time is up
+	last   uzda.Seq // the turn that is cancelled because ctx has ended; the next is for the next Run
+}
+
+// landed is what something in flight came to.
+type landed struct {
+	key     string
+	bodies  []uzda.Body // outcomes
+	more    bool        // the key is still in flight
+	settle  *uzda.Settlement
+	use     uzda.UseID
+	ruling  *ruling
+	plan    []uzda.Edited
+	planned int
+	err     error
+}
+
+// Run advances the session until it rests or waits, and returns its state.
+// Starting, resuming after a crash and going on after an answer are all this
+// call. A session that another runner holds is *uzda.Busy. When ctx ends, the
+// turn that runs is cancelled: the state says so, and there is no error. One
+// that has ended before Run begins changes nothing: its cause is returned.
+//
+// After an error of the store nothing that was durable is lost: the next Run
+// goes on. Tools that still work then report what they did as uzda.Late, as far
+// as the store takes it; Close waits for them.
+func (r *Runner) Run(ctx context.Context, id uzda.SessionID) (*State, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("run session %s: %w", id, context.Cause(ctx))
+	}
+	epoch, err := r.Store.Acquire(ctx, id, r.Holder)
+	if err != nil {
+		return nil, fmt.Errorf("run session %s: %w", id, err)
+	}
+	keep := context.WithoutCancel(ctx)
+	defer r.Store.Release(keep, id, epoch) //nolint:errcheck // a lease ends by itself too
+	s, kept, seal, err := load(keep, r.Store, id)
+	if err != nil {
+		return nil, err
+	}
+	x := &run{Runner: r, id: id, epoch: epoch, s: s, kept: kept, seal: seal, scope: or(s.Opened.Scope, id),
+		names: map[uzda.UseID]string{}, hand: Hand{Uses: map[uzda.UseID]bool{}, Judging: map[uzda.UseID]bool{}},
+		stop: map[string]context.CancelCauseFunc{}, done: make(chan landed, 16),
+		tools: map[string]uzda.Tool{}, specs: map[string]uzda.ToolSpec{}, hashes: map[string]string{},
+		ruled: map[uzda.UseID]ruling{}, taken: map[string]uzda.Holder{}}
+	x.ledger, _ = r.Store.(uzda.Ledger)
+	for _, g := range r.Gates {
+		if _, ok := g.(Slow); ok {
+			x.slow = true
+		}
+	}
+	x.arm()
+	if g := x.gear(); s.GearGen == 0 || !bytes.Equal(rawJSON(g), rawJSON(s.Gear)) {
+		x.equip = &g
+	}
+	defer x.leave(errRunEnded)
+	return s, x.loop(ctx, keep)
+}
+
+func (r *run) loop(ctx, keep context.Context) error {
+	poll := time.NewTicker(or(r.Poll, 100*time.Millisecond))
+	defer poll.Stop()
+	renewed := time.Now()
+	end := ctx.Done()
+	for {
+		acted, err := false, error(nil)
+		if ctx.Err() != nil {
+			if r.resting() || r.last != 0 && r.s.Turn.Seq != r.last {
+				return errors.Join(r.flush(keep), r.checkpoint(keep, false))
+			}
+			if r.last == 0 {
+				r.last = r.s.Turn.Seq
+				err = r.cancelled(keep, context.Cause(ctx))
+			}
+		}
+		if err == nil {
+			acted, err = r.advance(keep)
+		}
+		if errors.Is(err, uzda.ErrFenced) {
+			return r.fenced(keep, err)
+		}
+		if err != nil || r.s.ReadOnly != "" {
+			return err
+		}
+		if acted {
+			continue
+		}
+		if len(r.stop) == 0 {
+			return r.checkpoint(keep, false)
+		}
+		r.halt()
+		timeUp, stopTimer := r.deadline()
+		select {
+		case l := <-r.done:
+			r.land(l)
+			err = r.failed
+		case <-r.grace:
+			r.abandon()
+		case <-timeUp:
+			r.late = r.s.Turn.Seq
+		case <-end: // the head of the loop cancels
+			end = nil
+		case <-poll.C:
+			if time.Since(renewed) > or(r.Renew, 4*time.Second) {
+				renewed = time.Now()
+				err = r.Store.Renew(keep, r.id, r.epoch)
+			}
+			if err == nil {
+				err = r.catchUp(keep)
+			}
+		}
+		stopTimer()
+		if errors.Is(err, uzda.ErrFenced) {
+			return r.fenced(keep, err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// resting says whether no turn goes on that could be cancelled, as far as is
+// recorded: a wait goes on without a runner.
+func (r *run) resting() bool {
+	return r.s.Turn.Seq == 0 || r.s.Parked != nil && len(r.stop) == 0
+}
+
+// halt stops what is in flight once nobody has a use for it any more, and begins
+// the grace that it gets: the turn is cancelled, its time is up, or it has ended.
+func (r *run) halt() {
+	for id := range r.hand.Uses {
+		if u := r.s.use(id); u == nil || u.Result != nil {
+			r.stop["use "+string(id)](errClosed)
+		}
+	}
+	cause := errStopped
+	switch {
+	case r.s.Cancel != 0:
+	case r.outOfTime():
+		cause = errTime
+	case r.s.Turn.Seq == 0:
+		cause = errClosed
+	default:
+		r.grace = nil
+		return
+	}
+	if r.grace == nil {
+		for _, stop := range r.stop {
+			stop(cause)
+		}
+		r.grace = time.After(or(r.Grace, time.Second))
+	}
+}
+
+func (r *run) outOfTime() bool { return r.late != 0 && r.late == r.s.Turn.Seq }
+
+// left is what the turn's time has left, counting what is not yet recorded.
+func (r *run) left() time.Duration {
+	return r.s.Gear.Limits.Time - r.s.Turn.Active - r.unsent - r.active
+}
+
+// deadline is when the turn's time is up, while something of ours is in flight.
+func (r *run) deadline() (<-chan time.Time, func()) {
+	if r.outOfTime() || r.s.Cancel != 0 || r.s.Turn.Seq == 0 {
+		return nil, func() {}
+	}
+	t := time.NewTimer(r.left() - r.now().Sub(r.since))
+	return t.C, func() { t.Stop() }
+}
+
+func (r *run) cancelled(ctx context.Context, cause error) error {
+	c := uzda.Cancelled{ID: fmt.Sprintf("stop-%d-%d", r.epoch, r.s.Head), Turn: r.s.Turn.Seq, Why: cause.Error(), By: r.Holder}
+	if _, err := r.Store.Append(ctx, r.id, uzda.At{Head: uzda.AnyHead}, c); err != nil {
+		return fmt.Errorf("cancel session %s: %w", r.id, err)
+	}
+	return r.catchUp(ctx)
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
+	"github.com/uzda-dev/uzda/policy"
+	"github.com/uzda-dev/uzda/tool/note"
+	"github.com/uzda-dev/uzda/tool/query"
+)
+
+//go:embed agents/*.md
+var embedded embed.FS
+
+// card is an agent as a file describes it: front matter, then its instructions.
+type card struct {
+	Name        string   `yaml:"-"`
+	Description string   `yaml:"description"`
+	Model       string   `yaml:"model"`
+	Tools       []string `yaml:"tools"` // names; none: all that there are
+	System      string   `yaml:"-"`
+}
+
+// readCard reads an agent's file.
+func readCard(name, file string, data []byte) (card, error) {
+	c := card{Name: name}
+	body := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	if rest, ok := bytes.CutPrefix(body, []byte("---\n")); ok {
+		front, after, ok := bytes.Cut(rest, []byte("\n---\n"))
+		if !ok {
+			return c, fail(uzda.ConfigError, "end it by a line of three dashes", "%s: the front matter does not end", file)
+		}
+		if err := yaml.UnmarshalWithOptions(front, &c, yaml.Strict()); err != nil {
+			return c, fail(uzda.ConfigError, "known keys: description, model, tools", "%s: %s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))
+		}
+		body = after
+	}
+	c.System = strings.TrimSpace(string(body))
+	return c, nil
+}
+
+// card finds an agent by name or file.
+func (w *work) card(name string) (card, error) {
+	if strings.HasSuffix(name, ".md") || strings.ContainsRune(name, filepath.Separator) {
+		data, err := readFile(name, "agent ("+w.cfg.Origin("agent")+")")
+		if err != nil {
+			return card{}, err
+		}
+		return readCard(strings.TrimSuffix(filepath.Base(name), ".md"), name, data)
+	}
+	if w.cfg.Agents != "" {
+		path := filepath.Join(w.cfg.Agents, name+".md")
+		if data, err := os.ReadFile(path); err == nil {
+			return readCard(name, path, data)
+		}
+	}
+	data, err := embedded.ReadFile("agents/" + name + ".md")
+	if err != nil {
+		return card{}, fail(uzda.ConfigError, "embedded agents: default, data; or name a file that ends in .md", "agent (%s): there is no agent %q", w.cfg.Origin("agent"), name)
+	}
+	return readCard(name, "the embedded agent "+name, data)
+}
+
+// agents makes the agent that a run uses, and says its name.
+func (w *work) agents(ctx context.Context, name string) (map[string]agent.Agent, string, error) {
+	want := w.cfg.Agent
+	if want == "" {
+		want = name
+	}
+	if want == "" {
+		want = "default"
+		if w.cfg.DB != "" {
+			want = "data"
+		}
+	}
+	c, err := w.card(want)
+	if err != nil {
+		return nil, "", err
+	}
+	if name != "" {
+		c.Name = name
+	}
+	model, params, err := w.model(c.Model)
+	if err != nil {
+		return nil, "", err
+	}
+	tools, err := w.tools(ctx, c)
+	if err != nil {
+		return nil, "", err
+	}
+	gate, err := w.gate()
+	if err != nil {
+		return nil, "", err
+	}
+	a := agent.Agent{Model: model, Params: params, System: c.System, Tools: tools, Gates: []uzda.Gate{gate},
+		Limits: w.cfg.Limits, Mode: w.cfg.Permissions.Mode}
+	if w.cfg.System != "" {
+		data, err := readFile(w.cfg.System, "system ("+w.cfg.Origin("system")+")")
+		if err != nil {
+			return nil, "", err
+		}
+		a.System = strings.TrimSpace(string(data))
+	}
+	if w.cfg.Verify != "" {
+		a.Verify = agent.Command{Line: w.cfg.Verify}
+	}
+	if a.Mode == "bypass" {
+		fmt.Fprintln(w.err, w.red("uzda: permission mode bypass: calls run without a question, except those that a rule denies"))
+	}
+	return map[string]agent.Agent{c.Name: a}, c.Name, nil
+}
+
+func (a *app) red(s string) string {
+	if a.plain {
+		return "!!! " + s
+	}
+	return "\x1b[1;37;41m " + s + " \x1b[0m"
+}
+
+// tools opens the tools that an agent may use.
+func (w *work) tools(ctx context.Context, c card) ([]uzda.Tool, error) {
+	all := []uzda.Tool{note.New(w.notes())}
+	if w.cfg.DB != "" {
+		db, err := w.database(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, db.Tools()...)
+	}
+	if len(c.Tools) == 0 {
+		return all, nil
+	}
+	var chosen []uzda.Tool
+	for _, name := range c.Tools {
+		i := slices.IndexFunc(all, func(t uzda.Tool) bool { return t.Spec().Name == name })
+		if i < 0 {
+			return nil, w.missing(c, name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+func (w *work) missing(c card, name string) error {
+	hint := "`uzda tools` lists what there is"
+	if slices.Contains([]string{"list_tables", "describe_table", "run_query"}, name) && w.cfg.DB == "" {
+		hint = "name a database: --db FILE"
+	}
+	return fail(uzda.ConfigError, hint, "agent %s: there is no tool %q", c.Name, name)
+}
+
+// notes is the folder of the agents' notes.
+func (w *work) notes() string {
+	if w.cfg.Notes != "" {
+		return w.cfg.Notes
+	}
+	return filepath.Join(w.cfg.Data, "notes")
+}
+
+// queryBytes keeps a result of a query below what the loop cuts (Limits.Output),
+// so that it stays whole JSON.
+const queryBytes = 28_000
+
+func (w *work) database(ctx context.Context) (*query.DB, error) {
+	if strings.Contains(w.cfg.DB, "://") {
+		return nil, fail(uzda.ConfigError, "name a SQLite file", "db (%s): servers of databases cannot be queried by this version yet", w.cfg.Origin("db"))
+	}
+	db, err := query.Open(ctx, w.cfg.DB, query.Options{MaxBytes: queryBytes})
+	if err != nil {
+		return nil, fail(uzda.ConfigError, "the database is set by "+w.cfg.Origin("db"), "%v", err)
+	}
+	w.closes = append(w.closes, db.Close)
+	return db, nil
+}
+
+// gate holds the rules and the mode.
+func (w *work) gate() (policy.Gate, error) {
+	p := w.cfg.Permissions
+	var rules policy.Rules
+	for _, list := range []struct {
+		decision uzda.Decision
+		rules    []config.Rule
+	}{{uzda.Deny, p.Deny}, {uzda.Ask, p.Ask}, {uzda.Allow, p.Allow}} {
+		for _, r := range list.rules {
+			warnings, err := rules.Add(list.decision, r.Origin, r.Text)
+			if err != nil {
+				return policy.Gate{}, fail(uzda.ConfigError, "rules have the form Tool or Tool(pattern)", "%v", err)
+			}
+			for _, warning := range warnings {
+				fmt.Fprintln(w.err, "uzda: warning:", warning)
+			}
+		}
+	}
+	return policy.Gate{Mode: p.Mode, Rules: rules}, nil
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+)
+
+// progress tells a person what a run does: a line a step, and a sign of life
+// while it waits.
+type progress struct {
+	w    io.Writer
+	now  func() time.Time
+	show bool // tool inputs and results too
+
+	mu    sync.Mutex
+	steps int
+	model string
+	waits string // for what, since when
+	since time.Time
+	names map[uzda.UseID]string
+	begun map[uzda.UseID]time.Time
+	asked time.Time
+}
+
+func newProgress(w io.Writer, now func() time.Time, show bool) *progress {
+	return &progress{w: w, now: now, show: show, since: now(), names: map[uzda.UseID]string{}, begun: map[uzda.UseID]time.Time{}}
+}
+
+// prime tells what the session was doing before.
+func (p *progress) prime(s *agent.State) {
+	p.steps = s.Turn.Steps
+	for _, u := range s.Uses {
+		p.names[u.ID] = u.Name
+	}
+}
+
+func (p *progress) wait(what string) { p.waits, p.since = what, p.now() }
+
+// event takes an event of the session.
+func (p *progress) event(e uzda.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch b := e.Body.(type) {
+	case uzda.Asked:
+		p.steps, p.model, p.asked = p.steps+1, b.Model, e.At
+		p.wait("the model " + b.Model)
+	case uzda.Said:
+		p.said(e, b)
+	case uzda.Broken:
+		p.line("model", b.Active, "", "the reply did not come: "+b.Error)
+	case uzda.Tried:
+		p.line("model", 0, "", fmt.Sprintf("attempt %d: %s", b.Attempt.N, b.Attempt.Error))
+	case uzda.Started:
+		p.begun[b.Use] = e.At
+		p.wait("the tool " + p.names[b.Use])
+	case uzda.Returned:
+		if b.Pending != nil {
+			p.wait(b.Pending.On + " for " + p.names[b.Result.Use])
+			return
+		}
+		p.returned(e, b.Result)
+	case uzda.Delivered:
+		p.returned(e, b.Result)
+	case uzda.Verified:
+		verdict := "passed"
+		if !b.OK {
+			verdict = "failed: " + oneLine(b.Blocks.String(), 100)
+		}
+		p.line("verify", b.Active, "", verdict)
+	case uzda.Edited:
+		p.line(b.What, 0, "", fmt.Sprintf("messages %d to %d", b.From, b.To))
+	case uzda.Late:
+		p.line(string(b.Result.Use), 0, "", "reported late: "+string(b.Result.Effect))
+	}
+}
+
+func (p *progress) said(e uzda.Event, b uzda.Said) {
+	n := 0
+	for _, u := range b.Message.Uses() {
+		n++
+		p.names[uzda.UseID(fmt.Sprintf("%d.%d", e.Seq, n))] = u.Name
+	}
+	money := ""
+	if b.Cost > 0 {
+		money = short(b.Cost)
+	} else if b.Unknown {
+		money = "$?"
+	}
+	p.line("model", b.Active, fmt.Sprintf("%s tokens  %s", thousands(b.Usage.Total()), money), oneLine(b.Message.String(), 70))
+	p.wait("the loop")
+}
+
+func (p *progress) returned(e uzda.Event, r uzda.ToolResult) {
+	name := p.names[r.Use]
+	var took time.Duration
+	if at, ok := p.begun[r.Use]; ok {
+		took = max(0, e.At.Sub(at))
+	}
+	note := ""
+	if r.IsError {
+		note = string(r.Code) + ": " + oneLine(r.Blocks.String(), 100)
+	} else if p.show {
+		note = oneLine(r.Blocks.String(), 70)
+	}
+	p.line(name, took, "", note)
+}
+
+// line is "step  tool  seconds  tokens  dollars  note".
+func (p *progress) line(what string, took time.Duration, tokens, note string) {
+	line := fmt.Sprintf("%3d  %-16s %6.2f s  %-22s %s", p.steps, safe(what), took.Seconds(), tokens, safe(note))
+	fmt.Fprintln(p.w, strings.TrimRight(line, " "))
+}
+
+// beat says every 30 seconds for what the run waits; it ends when done is closed.
+func (p *progress) beat(done <-chan struct{}) {
+	t := time.NewTicker(time.Second)
+	defer t.Stop()
+	last := p.now()
+	for {
+		select {
+		case <-done:
+			return
+		case <-t.C:
+		}
+		p.mu.Lock()
+		if now := p.now(); now.Sub(p.since) >= 30*time.Second && now.Sub(last) >= 30*time.Second && p.waits != "" {
+			last = now
+			fmt.Fprintf(p.w, "     still waiting for %s (%s)\n", safe(p.waits), now.Sub(p.since).Round(time.Second))
+		}
+		p.mu.Unlock()
+	}
+}
+
+// short is money as a person reads it.
+func short(m uzda.Money) string {
+	if d := m.Dollars(); d >= 0.01 || d == 0 {
+		return fmt.Sprintf("$%.4f", d)
+	}
+	return fmt.Sprintf("$%.6f", m.Dollars())
+}
+
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func oneLine(s string, n int) string { return uzda.Clip(strings.Join(strings.Fields(s), " "), n) }

@@ -1,0 +1,333 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/session"
+	"github.com/uzda-dev/uzda/trace"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	var id string
+	var piped bool
+	c := &cobra.Command{Use: `run [flags] "task"`, Short: "work on a task until it is done, or a fuse blows",
+		Long: `Run works on a task until it is done, until a fuse blows, or until it needs a
+person. The answer is all that it prints on standard output.
+
+The task is the argument, or with "-" what is piped in. --stdin adds what is
+piped in to the task of the argument.`,
+		Example: `  uzda run --db shop.db "How many orders came in this month?"
+  git diff | uzda run --stdin "Review this."
+  uzda run --model script:turns.json --output-format json "go"`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return usage("run wants a task, in quotes, or - to read it from standard input")
+			case 1:
+				return nil
+			}
+			return usage("run takes one task; put it in quotes. Got %d arguments: %q", len(args), args)
+		}}
+	c.Flags().StringVar(&id, "session", "", "go on in that session; it is made if there is none")
+	c.Flags().BoolVar(&piped, "stdin", false, "add what is piped in to the task")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		task, err := a.task(args[0], piped)
+		if err != nil {
+			return err
+		}
+		if id != "" {
+			if err := uzda.SessionID(id).Check(); err != nil {
+				return usage("--session: %v", err)
+			}
+		}
+		w, err := a.open(c)
+		if err != nil {
+			return err
+		}
+		defer w.close()
+		r, err := w.runner(c.Context(), uzda.SessionID(id))
+		if err != nil {
+			return err
+		}
+		if err := r.begin(c.Context(), uzda.SessionID(id)); err != nil {
+			return err
+		}
+		if err := r.post(c.Context(), task); err != nil {
+			return err
+		}
+		return r.drive(c.Context())
+	}
+	return flags(c, append([]string{"output-format"}, runFlags...)...)
+}
+
+// task is what to do: the argument, what is piped in, or both. Standard input is
+// read only where that was asked for, since it may never end.
+func (a *app) task(arg string, piped bool) (string, error) {
+	if arg != "-" && !piped {
+		if strings.TrimSpace(arg) == "" {
+			return "", usage("the task is empty")
+		}
+		return arg, nil
+	}
+	const most = 8 << 20
+	data, err := io.ReadAll(io.LimitReader(a.in, most+1))
+	switch {
+	case err != nil:
+		return "", usage("read standard input: %v", err)
+	case len(data) > most:
+		return "", usage("standard input has more than %d bytes; name a file in the task instead", most)
+	}
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	if arg != "-" {
+		text = arg + "\n\n<stdin>\n" + text + "\n</stdin>"
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", usage("standard input holds no task")
+	}
+	return text, nil
+}
+
+// runner runs one session of this command.
+type runner struct {
+	*work
+	host  *session.Host
+	agent string
+	id    uzda.SessionID
+	head  uzda.Seq // what was there before
+	began time.Time
+	show  bool // results on the progress lines
+}
+
+// runner makes ready what a run needs.
+func (w *work) runner(ctx context.Context, id uzda.SessionID) (*runner, error) {
+	name := ""
+	if id != "" { // a session keeps its agent
+		if s, err := agent.Load(ctx, w.store, id); err == nil {
+			name = s.Opened.Agent
+		}
+	}
+	agents, name, err := w.agents(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &runner{work: w, host: w.host(agents), agent: name, began: w.now()}, nil
+}
+
+func (r *runner) begin(ctx context.Context, id uzda.SessionID) error {
+	var err error
+	r.id, err = r.host.Open(ctx, uzda.Opening{ID: id, Agent: r.agent, Dir: r.cfg.Dir})
+	if err != nil {
+		return &exit{uzda.StorageError.Exit(), session.Failure(id, err)}
+	}
+	s, err := r.host.State(ctx, r.id)
+	if err != nil {
+		return &exit{uzda.StorageError.Exit(), session.Failure(r.id, err)}
+	}
+	r.head = s.Head
+	return nil
+}
+
+func (r *runner) post(ctx context.Context, task string) error {
+	if _, err := r.host.Post(ctx, r.id, uzda.Posted{Blocks: uzda.Say(task)}); err != nil {
+		return &exit{uzda.StorageError.Exit(), session.Failure(r.id, err)}
+	}
+	return nil
+}
+
+// drive runs the session, answers for it where a person is there, and reports.
+func (r *runner) drive(ctx context.Context) error {
+	stop := r.follow()
+	s, err := r.host.Run(ctx, r.id)
+	for err == nil && ctx.Err() == nil && r.tty && len(pendingIn(ctx, r.store, r.id, "", s)) > 0 {
+		stop()
+		answered, askErr := r.askPerson(ctx, s)
+		if askErr != nil || !answered {
+			break
+		}
+		r.head = s.Head
+		stop = r.follow()
+		s, err = r.host.Run(ctx, r.id)
+	}
+	stop()
+	keep := context.WithoutCancel(ctx)
+	if err != nil {
+		return r.broken(err)
+	}
+	o := s.Outcome(r.id)
+	if o == nil {
+		o = &uzda.Outcome{Session: r.id, Reason: uzda.InternalError, Detail: "the turn has neither ended nor parked", Hint: "`uzda doctor` looks at the store"}
+	}
+	res := resultIn(keep, r.store, r.id, s, o, r.now().Sub(r.began))
+	if o.Reason.Outcome() != uzda.Finished {
+		res.Answer = "" // what was said last is no answer
+	}
+	res.Trace = r.trace(keep)
+	return r.report(s, o, res)
+}
+
+// broken reports a run that could not record how it ended.
+func (r *runner) broken(err error) error {
+	o := session.Failure(r.id, err)
+	res := resultOf(o, o.Reason.Exit())
+	res.Session, res.Duration = r.id, r.now().Sub(r.began).Milliseconds()
+	if r.json() {
+		writeJSON(r.out, res)
+	}
+	fmt.Fprintf(r.err, "uzda: %s: %s\n      %s\n", o.Reason, o.Detail, o.Hint)
+	return &exit{code: o.Reason.Exit()}
+}
+
+// follow shows what happens in the session until the function that it returns
+// is called; that one waits until all has been shown.
+func (r *runner) follow() func() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	p := newProgress(r.err, r.now, r.show)
+	if s, err := r.host.State(ctx, r.id); err == nil {
+		p.prime(s)
+	}
+	seen := r.head
+	take := func(e uzda.Event) {
+		if e.Seq > 0 {
+			seen = e.Seq
+		}
+		if r.cfg.OutputFormat == "stream-json" {
+			writeEvent(r.out, e)
+		}
+		p.event(e)
+	}
+	go p.beat(ctx.Done())
+	go func() {
+		defer close(done)
+		for e, err := range r.host.Watch(ctx, r.id, r.head) {
+			if err != nil {
+				fmt.Fprintln(r.err, "uzda: warning:", err)
+				return
+			}
+			take(e)
+		}
+	}()
+	stopped := false
+	return func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		<-done
+		for e, err := range r.store.Read(context.Background(), r.id, seen) {
+			if err != nil {
+				return
+			}
+			take(e)
+		}
+		r.head = seen
+	}
+}
+
+// trace writes the spans of the session to a file and returns its path.
+func (r *runner) trace(ctx context.Context) string {
+	path := filepath.Join(r.cfg.Data, "traces", string(r.id)+".jsonl")
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = writeTrace(ctx, r.store, r.id, path)
+	}
+	if err != nil {
+		fmt.Fprintln(r.err, "uzda: warning: the trace could not be written:", err)
+		return ""
+	}
+	return path
+}
+
+func writeTrace(ctx context.Context, j uzda.Journal, id uzda.SessionID, path string) error {
+	spans, err := spansOf(ctx, j, id)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".trace-*")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(trace.WriteJSONL(f, spans), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name()) //nolint:errcheck // it is only a leftover
+	}
+	return err
+}
+
+// report prints the end of a run: the answer on standard output, the rest beside.
+func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
+	code := o.Reason.Exit()
+	if r.json() {
+		writeJSON(r.out, res)
+	} else if o.Reason.Outcome() == uzda.Finished {
+		fmt.Fprintln(r.out, r.screen(o.Answer))
+	} else if o.Answer != "" {
+		fmt.Fprintf(r.err, "\nNot an answer, but what was said last:\n%s\n\n", safeLines(uzda.Clip(o.Answer, 2000)))
+	}
+	for _, p := range res.Pending {
+		r.explain(p)
+	}
+	for _, u := range res.Unknown {
+		d := s.Unknown[u]
+		fmt.Fprintf(r.err, "Unknown: nobody knows whether use %s of %s took effect. Find out, then: uzda resolve %s %s yes|no\n", u, safe(d.Tool), r.id, u)
+	}
+	line := fmt.Sprintf("%s: %s", o.Reason.Outcome(), o.Reason)
+	if o.Detail != "" {
+		line += ": " + safe(o.Detail)
+	}
+	money := "cost unknown"
+	if res.Cost != nil {
+		money = short(*res.Cost)
+		if res.Bound {
+			money = "at least " + money
+		}
+	}
+	tokens := res.Usage.Input + res.Usage.Output + res.Usage.CacheRead + res.Usage.CacheWrite
+	fmt.Fprintf(r.err, "%s · %s · %s · %s tokens · %s · session %s\n", line, plural(res.Steps, "step"), plural(res.Calls, "tool call"), thousands(tokens), money, r.id)
+	if o.Hint != "" && code != 0 {
+		fmt.Fprintln(r.err, strings.ReplaceAll(o.Hint, "`uzda resume`", "`uzda resume "+string(r.id)+"`"))
+	}
+	if code == 0 {
+		return nil
+	}
+	return &exit{code: code}
+}
+
+// screen makes an answer safe for a terminal; elsewhere its bytes stay.
+func (r *runner) screen(answer string) string {
+	if f, ok := r.out.(*os.File); ok && terminal(f) {
+		return safeLines(answer)
+	}
+	return answer
+}
+
+func (r *runner) explain(p pendingJSON) {
+	id := r.id
+	if p.Session != "" {
+		id = p.Session
+	}
+	fmt.Fprintf(r.err, "Waiting for your approval: %s %s  (%s)\n  uzda approve %s %s --resume    or    uzda deny %s %s --resume\n",
+		safe(p.Tool), safe(uzda.Clip(string(p.Input), 400)), safe(p.Reason), id, p.Use, id, p.Use)
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return thousands(n) + " " + what + "s"
+}

@@ -1,0 +1,324 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/policy"
+)
+
+// version is set by the build; without one the module's says it.
+var version = ""
+
+func (a *app) versionCommand() *cobra.Command {
+	c := &cobra.Command{Use: "version", Short: "the version of the program", Args: none}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		v := struct {
+			Version string `json:"version"`
+			Commit  string `json:"commit,omitempty"`
+			Date    string `json:"date,omitempty"`
+			Go      string `json:"go"`
+			System  string `json:"system"`
+			Journal int    `json:"journal_format"`
+		}{Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Journal: 1}
+		if info, ok := debug.ReadBuildInfo(); ok {
+			if v.Version == "" {
+				v.Version = info.Main.Version
+			}
+			for _, s := range info.Settings {
+				switch s.Key {
+				case "vcs.revision":
+					v.Commit = s.Value
+				case "vcs.time":
+					v.Date = s.Value
+				}
+			}
+		}
+		if f := c.Flags().Lookup("output-format"); f.Changed && f.Value.String() != "text" {
+			writeJSON(a.out, v)
+			return nil
+		}
+		fmt.Fprintf(a.out, "uzda %s\n", v.Version)
+		if v.Commit != "" {
+			fmt.Fprintf(a.out, "commit %s, %s\n", v.Commit, v.Date)
+		}
+		fmt.Fprintf(a.out, "%s, %s, journal format %d\n", v.Go, v.System, v.Journal)
+		return nil
+	}
+	return flags(c, "output-format")
+}
+
+func (a *app) configCommand() *cobra.Command {
+	check := false
+	c := &cobra.Command{Use: "config", Short: "every setting, its value and where it comes from", Args: none}
+	c.Flags().BoolVar(&check, "check", false, "only say whether the settings are right: exits 0 or 13")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, err := a.config(c)
+		if err != nil {
+			if check {
+				fmt.Fprintln(a.err, err)
+				return &exit{code: notGood}
+			}
+			return err
+		}
+		if check {
+			fmt.Fprintln(a.out, "The settings are right.")
+			return nil
+		}
+		if cfg.OutputFormat != "text" {
+			return cfg.WriteJSON(a.out)
+		}
+		if err := cfg.WriteText(a.out); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.out, "\nfiles: %s\ndata:  %s\n", strings.Join(append(cfg.Files, "(no more)")[:max(1, len(cfg.Files))], ", "), cfg.Data)
+		return nil
+	}
+	return flags(c, append([]string{"output-format"}, runFlags...)...)
+}
+
+func (a *app) toolsCommand() *cobra.Command {
+	c := &cobra.Command{Use: "tools", Short: "the tools that the agent has", Args: none}
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cfg, err := a.config(c)
+		if err != nil {
+			return err
+		}
+		w := &work{app: a, cfg: cfg}
+		defer w.close()
+		name := cfg.Agent
+		if name == "" && cfg.DB != "" {
+			name = "data"
+		} else if name == "" {
+			name = "default"
+		}
+		ag, err := w.card(name)
+		if err != nil {
+			return err
+		}
+		tools, err := w.tools(c.Context(), ag)
+		if err != nil {
+			return err
+		}
+		type row struct {
+			Name        string          `json:"name"`
+			Description string          `json:"description"`
+			Schema      json.RawMessage `json:"input_schema"`
+			Effects     uzda.Effects    `json:"effects"`
+			Source      string          `json:"source"`
+		}
+		rows := []row{}
+		for _, t := range tools {
+			s := t.Spec()
+			if s.Source == "" {
+				s.Source = "built-in"
+			}
+			rows = append(rows, row{s.Name, s.Description, s.Input, s.Effects, s.Source})
+		}
+		if cfg.OutputFormat != "text" {
+			writeJSON(a.out, rows)
+			return nil
+		}
+		for _, r := range rows {
+			fmt.Fprintf(a.out, "%s  (%s; %s)\n", r.Name, r.Source, effects(r.Effects))
+			for line := range strings.Lines(strings.TrimSpace(r.Description)) {
+				fmt.Fprintln(a.out, "    "+strings.TrimRight(line, "\n"))
+			}
+		}
+		return nil
+	}
+	return flags(c, "output-format", "agent", "db", "dir", "allow", "deny", "permission-mode")
+}
+
+func effects(e uzda.Effects) string {
+	var out []string
+	for _, x := range []struct {
+		on   bool
+		name string
+	}{{e.ReadOnly, "read-only"}, {e.Idempotent && !e.ReadOnly, "idempotent"}, {e.Irreversible, "irreversible"}, {e.OpenWorld, "open-world"}} {
+		if x.on {
+			out = append(out, x.name)
+		}
+	}
+	if len(out) == 0 {
+		return "changes things"
+	}
+	return strings.Join(out, ", ")
+}
+
+func (a *app) policyCommand() *cobra.Command {
+	top := &cobra.Command{Use: "policy", Short: "what the rules say of a call", Args: none,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	check := &cobra.Command{Use: "check TOOL 'JSON'", Short: "the verdict on a call; it runs nothing and exits 0",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("policy check wants TOOL and its input as JSON; got %q", args)
+			}
+			if !json.Valid([]byte(args[1])) {
+				return usage("policy check: the input is no JSON: %s", args[1])
+			}
+			return nil
+		}}
+	check.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := a.config(c)
+		if err != nil {
+			return err
+		}
+		w := &work{app: a, cfg: cfg}
+		gate, err := w.gate()
+		if err != nil {
+			return err
+		}
+		spec, err := w.specOf(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		out, err := policy.Check(c.Context(), gate, spec, json.RawMessage(args[1]), cfg.Dir)
+		if err != nil {
+			return usage("policy check: %v", err)
+		}
+		if cfg.OutputFormat != "text" {
+			writeJSON(a.out, out)
+			return nil
+		}
+		fmt.Fprintf(a.out, "%s: %s\n", out.Verdict, out.Reason)
+		if out.Rule != "" {
+			fmt.Fprintf(a.out, "rule %s (%s)\n", out.Rule, out.Origin)
+		}
+		return nil
+	}
+	top.AddCommand(flags(check, "output-format", "allow", "deny", "permission-mode", "dir"))
+	return top
+}
+
+// specOf describes a tool by name. One that this program does not have is
+// judged as one that can do anything.
+func (w *work) specOf(ctx context.Context, name string) (uzda.ToolSpec, error) {
+	name = policy.ToolName(name)
+	for _, n := range []string{"list_tables", "describe_table", "run_query", "read_file", "glob", "grep"} {
+		if n == name {
+			return uzda.ToolSpec{Name: name, Effects: uzda.Effects{ReadOnly: true, Idempotent: true}}, nil
+		}
+	}
+	tools, err := w.tools(ctx, card{})
+	if err != nil {
+		return uzda.ToolSpec{}, err
+	}
+	for _, t := range tools {
+		if t.Spec().Name == name {
+			return t.Spec(), nil
+		}
+	}
+	return uzda.ToolSpec{Name: name}, nil
+}
+
+// finding is one line of doctor.
+type finding struct {
+	What string `json:"what"`
+	Good bool   `json:"good"`
+	Text string `json:"text"`
+	Mend string `json:"mend,omitempty"`
+}
+
+func (a *app) doctorCommand() *cobra.Command {
+	rebuild := false
+	c := &cobra.Command{Use: "doctor", Short: "is everything in order? exits 0 or 13", Args: none,
+		Long: `Doctor looks at the settings, the data folder, the store and every journal in it:
+whether each body is the one that was recorded and the chain is whole. --rebuild
+makes the indexes of the store again from its journals.`}
+	c.Flags().BoolVar(&rebuild, "rebuild", false, "make the indexes again from the journals")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		var found []finding
+		cfg, err := a.config(c)
+		if err != nil {
+			found = append(found, finding{"settings", false, err.Error(), "mend the file that is named"})
+		} else {
+			found = append(found, finding{"settings", true, fmt.Sprintf("read from %d files", len(cfg.Files)), ""})
+			found = append(found, a.examine(c, rebuild)...)
+		}
+		good := true
+		for _, f := range found {
+			good = good && f.Good
+		}
+		if wantsJSON(os.Args[1:]) || cfg != nil && cfg.OutputFormat != "text" {
+			writeJSON(a.out, map[string]any{"good": good, "findings": found})
+		} else {
+			for _, f := range found {
+				mark := "ok  "
+				if !f.Good {
+					mark = "BAD "
+				}
+				fmt.Fprintf(a.out, "%s %-10s %s\n", mark, f.What, safe(f.Text))
+				if f.Mend != "" {
+					fmt.Fprintf(a.out, "     %-10s → %s\n", "", f.Mend)
+				}
+			}
+		}
+		if !good {
+			return &exit{code: notGood}
+		}
+		return nil
+	}
+	return flags(c, append([]string{"output-format"}, runFlags...)...)
+}
+
+// examine looks at the data folder and the store.
+func (a *app) examine(c *cobra.Command, rebuild bool) []finding {
+	var found []finding
+	bad := func(what, text, mend string) { found = append(found, finding{what, false, text, mend}) }
+	good := func(what, format string, args ...any) {
+		found = append(found, finding{what, true, fmt.Sprintf(format, args...), ""})
+	}
+	w, err := a.open(c)
+	if err != nil {
+		bad("store", err.Error(), "free the disk, mend the permissions, or name another place by UZDA_HOME")
+		return found
+	}
+	defer w.close()
+	probe := filepath.Join(w.cfg.Data, ".doctor")
+	if err := os.WriteFile(probe, []byte("uzda"), 0o600); err != nil {
+		bad("data", err.Error(), "make the folder writable, or name another one by UZDA_HOME")
+	} else {
+		good("data", "%s can be written", w.cfg.Data)
+	}
+	os.Remove(probe) //nolint:errcheck // it is empty
+	good("store", "%s opens", storePath(w.cfg))
+	if r, ok := w.store.(uzda.Rebuilder); ok && rebuild {
+		if n, err := r.Rebuild(c.Context()); err != nil {
+			bad("rebuild", err.Error(), "restore the store from a backup")
+		} else {
+			good("rebuild", "the indexes of %d sessions were made again", n)
+		}
+	}
+	if v, ok := w.store.(uzda.Verifier); ok {
+		faults := 0
+		err := v.Verify(c.Context(), func(id uzda.SessionID, seq uzda.Seq, err error) {
+			if faults++; faults <= 10 {
+				bad("journal", fmt.Sprintf("session %s, event %d: %v", id, seq, err), "")
+			}
+		})
+		switch {
+		case err != nil:
+			bad("journals", err.Error(), "restore the store from a backup")
+		case faults > 0:
+			bad("journals", fmt.Sprintf("%d faults", faults), "what they say can still be read; do not trust these sessions, and restore them from a backup")
+		default:
+			good("journals", "every body and every chain is as it was recorded")
+		}
+	}
+	if _, _, err := w.model(""); err != nil {
+		found = append(found, finding{"model", true, "none is set up: " + strings.Split(err.Error(), " (")[0], "uzda demo needs none"})
+	} else {
+		good("model", "%s (%s)", w.cfg.Model, w.cfg.Origin("model"))
+	}
+	return found
+}

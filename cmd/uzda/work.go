@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
+	"github.com/uzda-dev/uzda/cost"
+	"github.com/uzda-dev/uzda/journal"
+	"github.com/uzda-dev/uzda/policy"
+	"github.com/uzda-dev/uzda/session"
+	"github.com/uzda-dev/uzda/sqlite"
+)
+
+// work is what a command works with: settings and the store.
+type work struct {
+	*app
+	cfg    *config.Config
+	store  uzda.Store
+	prices *cost.Table
+	closes []func() error
+}
+
+// open reads the settings and opens the store.
+func (a *app) open(c *cobra.Command) (*work, error) {
+	cfg, err := a.config(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &work{app: a, cfg: cfg}
+	if err := w.openStore(); err != nil {
+		return nil, err
+	}
+	if w.prices, err = pricesOf(cfg); err != nil {
+		w.close()
+		return nil, err
+	}
+	return w, nil
+}
+
+func pricesOf(cfg *config.Config) (*cost.Table, error) {
+	if cfg.Prices == "" {
+		return cost.Default(), nil
+	}
+	data, err := os.ReadFile(cfg.Prices)
+	if err == nil {
+		var t *cost.Table
+		if t, err = cost.Default().Override(cfg.Prices, data); err == nil {
+			return t, nil
+		}
+	}
+	return nil, fail(uzda.ConfigError, "the file has the form of the built-in table; see docs/spec.md, K1", "prices (%s): %v", cfg.Origin("prices"), err)
+}
+
+// storePath is where sessions are kept.
+func storePath(cfg *config.Config) string {
+	if cfg.Store.Path != "" {
+		return cfg.Store.Path
+	}
+	if cfg.Store.Kind == "files" {
+		return filepath.Join(cfg.Data, "sessions")
+	}
+	return filepath.Join(cfg.Data, "sessions.uzda")
+}
+
+func (w *work) openStore() error {
+	path := storePath(w.cfg)
+	wrong := func(err error) error {
+		return fail(uzda.StorageError, "the store is set by store.path ("+w.cfg.Origin("store.path")+"), UZDA_STORE_PATH or UZDA_HOME", "%v", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return wrong(fmt.Errorf("make the folder of the store: %w", err))
+	}
+	warn := func(s string) { fmt.Fprintln(w.err, "uzda: warning:", s) }
+	if w.cfg.Store.Kind == "files" {
+		j, err := journal.OpenFiles(path, journal.FilesOptions{Durability: w.cfg.Durability, Warn: warn})
+		if err != nil {
+			return wrong(err)
+		}
+		w.store = j
+	} else {
+		db, err := sqlite.OpenWith(path, sqlite.Options{Durability: w.cfg.Durability, Warn: warn})
+		if err != nil {
+			return wrong(err)
+		}
+		w.store = db
+	}
+	w.closes = append(w.closes, func() error { return uzda.CloseStore(w.store) })
+	return nil
+}
+
+func (w *work) close() {
+	for _, c := range slices.Backward(w.closes) {
+		if err := c(); err != nil {
+			fmt.Fprintln(w.err, "uzda: warning: on closing:", err)
+		}
+	}
+	w.closes = nil
+}
+
+// json says whether a machine reads standard output.
+func (w *work) json() bool { return w.cfg.OutputFormat != "text" }
+
+// load finds a session by its id, or by the beginning of it if that is enough.
+func (w *work) load(ctx context.Context, name string) (uzda.SessionID, *agent.State, error) {
+	id := uzda.SessionID(name)
+	if err := id.Check(); err != nil {
+		return "", nil, usage("%v", err)
+	}
+	s, err := agent.Load(ctx, w.store, id)
+	if err != nil {
+		return "", nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+	}
+	if s.Head > 0 {
+		return id, s, nil
+	}
+	var found []uzda.SessionID
+	if l, ok := w.store.(uzda.Lister); ok {
+		for info, err := range l.List(ctx) {
+			if err != nil {
+				return "", nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+			}
+			if strings.HasPrefix(string(info.ID), name) && (info.Parent == "" || len(name) > len(info.Parent)) {
+				found = append(found, info.ID)
+			}
+		}
+	}
+	switch len(found) {
+	case 1:
+		return w.load(ctx, string(found[0]))
+	case 0:
+		return "", nil, fail(uzda.ConfigError, "`uzda sessions` lists them", "there is no session %s in %s", name, storePath(w.cfg))
+	}
+	return "", nil, fail(uzda.ConfigError, "write more of it", "%d sessions begin with %s: %s, %s …", len(found), name, found[0], found[1])
+}
+
+// host is a door to the sessions of this store, with agents to run or without.
+func (w *work) host(agents map[string]agent.Agent) *session.Host {
+	h := session.New(session.Config{Store: w.store, Agents: agents, Prices: w.prices, Redact: w.secrets(), Manual: true,
+		Holder: holder(), Now: w.now})
+	w.closes = append(w.closes, h.Close)
+	return h
+}
+
+func holder() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "this machine"
+	}
+	return fmt.Sprintf("uzda, process %d on %s", os.Getpid(), name)
+}
+
+// secrets hides the values of keys in the environment from models and journals.
+func (w *work) secrets() uzda.Redactor { return policy.FromEnv(w.env) }
+
+// readFile reads a file that a person named.
+func readFile(path, what string) ([]byte, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fail(uzda.ConfigError, "check the path", "%s: there is no file %s", what, path)
+	}
+	if err != nil {
+		return nil, fail(uzda.ConfigError, "check the path and its permissions", "%s: %v", what, err)
+	}
+	return data, nil
+}

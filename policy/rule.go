@@ -1,0 +1,243 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// Rules are three lists. Deny is looked at before Ask, and Ask before Allow; in
+// a list the first rule that matches counts.
+type Rules struct{ Deny, Ask, Allow []Rule }
+
+// A Rule names a tool, or a tool and what its arguments must be.
+type Rule struct {
+	// Tool is a tool's name, with * for any run of characters, or a name that
+	// other hosts use, such as Bash.
+	Tool string
+	// Param is the argument that Spec is a pattern of; "" where Spec is of a form
+	// of the tool's own, such as a command or a path.
+	Param string
+	Spec  string // "": any use
+	// Origin says where the rule stands: a flag, file:line, built-in, granted.
+	Origin string
+}
+
+// aliases are the names that other hosts use, and our tools that they mean.
+var aliases = map[string][]string{
+	"Bash": {"shell"}, "Read": {"read_file"}, "Edit": {"edit_file", "write_file"}, "MultiEdit": {"edit_file"}, "Write": {"write_file"},
+	"Glob": {"glob"}, "Grep": {"grep"}, "WebFetch": {"fetch"}, "TodoWrite": {"todo"},
+}
+
+// ToolName returns our name of a tool, given ours or another host's.
+func ToolName(name string) string {
+	if ours, ok := aliases[name]; ok {
+		return ours[0]
+	}
+	return name
+}
+
+// mcpPrefix begins the names of the tools of servers: mcp__SERVER__TOOL.
+const mcpPrefix = "mcp__"
+
+const example = `a rule is Tool or Tool(pattern), for example shell, Read, mcp__github__* or pay(to:alice*)`
+
+var (
+	toolName  = regexp.MustCompile(`^[\pL\pN_.:/*-]+$`)
+	paramName = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*$`)
+)
+
+// Parse reads a rule for one of the lists Deny, Ask and Allow. String writes what
+// Parse reads.
+func Parse(list uzda.Decision, text, origin string) (Rule, error) {
+	r, err := parse(strings.TrimSpace(text))
+	if err == nil && list == uzda.Allow {
+		err = r.mayAllow()
+	}
+	if err != nil {
+		where := ""
+		if origin != "" {
+			where = " (" + origin + ")"
+		}
+		return Rule{}, fmt.Errorf("%s rule %q%s: %w", list, uzda.Clip(text, 120), where, err)
+	}
+	r.Origin = origin
+	return r, nil
+}
+
+func parse(text string) (Rule, error) {
+	switch {
+	case text == "":
+		return Rule{}, errors.New("it is empty; " + example)
+	case !utf8.ValidString(text):
+		return Rule{}, errors.New("it is not UTF-8")
+	case strings.ContainsFunc(text, unicode.IsControl):
+		return Rule{}, errors.New("it holds a control character; write it on one line")
+	}
+	tool, spec, has := strings.Cut(text, "(")
+	r := Rule{Tool: tool}
+	switch {
+	case tool == "":
+		return r, errors.New("the name of the tool is missing; " + example)
+	case strings.TrimSpace(tool) != tool:
+		return r, fmt.Errorf("there is a space after %s; write %s(…)", strings.TrimSpace(tool), strings.TrimSpace(tool))
+	case strings.Contains(tool, ")"):
+		return r, errors.New("a ) stands without a (; " + example)
+	case !toolName.MatchString(tool):
+		return r, fmt.Errorf("%q is no name of a tool; %s", uzda.Clip(tool, 40), example)
+	case !has:
+		return r, nil
+	case !strings.HasSuffix(spec, ")"):
+		return r, errors.New("the rule must end with ); " + example)
+	}
+	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
+	if spec == "" {
+		return r, fmt.Errorf("the parentheses are empty; write %s for every use", tool)
+	}
+	r.Spec = spec
+	param, value, ok := strings.Cut(spec, ":")
+	if ok && r.takes(param) {
+		r.Param, r.Spec = param, strings.TrimSpace(value)
+		if r.Spec == "" {
+			return r, fmt.Errorf("there is no value after %s:; write %s(%s:*) for any value", param, tool, param)
+		}
+	}
+	return r, nil
+}
+
+// specials are the tools whose patterns have a form of their own, with the
+// arguments that a pattern may name nevertheless.
+var specials = map[string][]string{
+	"shell": {"command"}, "fetch": {"url"},
+	"read_file": {"path"}, "write_file": {"path", "content"}, "edit_file": {"path", "old", "new"},
+	"glob": {"pattern", "path"}, "grep": {"pattern", "path"},
+}
+
+// takes says whether a word before a colon is the name of an argument.
+func (r Rule) takes(param string) bool {
+	if !paramName.MatchString(param) {
+		return false
+	}
+	for _, t := range r.tools() {
+		if known, ok := specials[t]; ok {
+			return slices.Contains(known, param)
+		}
+	}
+	return true
+}
+
+// tools are the names that the rule's name stands for.
+func (r Rule) tools() []string {
+	if ours, ok := aliases[r.Tool]; ok {
+		return append([]string{r.Tool}, ours...)
+	}
+	return []string{r.Tool}
+}
+
+// wide says whether the rule does not name its tool exactly.
+func (r Rule) wide() bool {
+	if server, ok := strings.CutPrefix(r.Tool, mcpPrefix); ok && !strings.Contains(server, "__") {
+		return true // all tools of a server
+	}
+	return strings.Contains(r.Tool, "*")
+}
+
+// mayAllow refuses rules that would allow more than anyone can foresee.
+func (r Rule) mayAllow() error {
+	prefix, _, star := strings.Cut(r.Tool, "*")
+	if !star {
+		return nil
+	}
+	if prefix == "" {
+		return errors.New("it would allow tools of any name; put the beginning of the name before *, for example mcp__github__*, or use the mode bypass")
+	}
+	if server, ok := strings.CutPrefix(prefix, mcpPrefix); strings.HasPrefix(mcpPrefix, prefix) || ok && !strings.Contains(server, "__") {
+		return errors.New("it would allow tools of any server; name the server, for example mcp__github__*")
+	}
+	return nil
+}
+
+// String writes the rule as Parse reads it.
+func (r Rule) String() string {
+	switch {
+	case r.Spec == "":
+		return r.Tool
+	case r.Param == "":
+		return r.Tool + "(" + r.Spec + ")"
+	}
+	return r.Tool + "(" + r.Param + ":" + r.Spec + ")"
+}
+
+// judged are arguments that mean more than their letters: one command may hold
+// two, two paths may be one place.
+var judged = []string{"command", "cmd", "script", "code", "path", "file", "file_path", "filename", "url", "uri", "sql"}
+
+// blind says whether the pattern cannot be judged by this program yet: those of
+// commands, paths and hosts need to be understood, not compared.
+func (r Rule) blind() bool {
+	if strings.Trim(r.Spec, "*") == "" { // any value
+		return false
+	}
+	return r.Param == "" || slices.Contains(judged, strings.ToLower(r.Param))
+}
+
+// Warning says what a person should know of a rule in a list; it is empty for
+// most. A pattern that cannot be judged yet counts as the worst: a rule that
+// denies or asks holds for every use of its tool, one that allows for none.
+func (r Rule) Warning(list uzda.Decision) string {
+	switch {
+	case !r.blind():
+		return ""
+	case list == uzda.Allow && r.exact():
+		return fmt.Sprintf("allow rule %s: only the very same %s is allowed; nothing else is understood yet", r, r.Param)
+	case list == uzda.Allow:
+		return fmt.Sprintf("allow rule %s: patterns of commands, paths and hosts cannot be judged yet, so it allows nothing; allow %s, or answer when asked", r, r.Tool)
+	}
+	return fmt.Sprintf("%s rule %s: patterns of commands, paths and hosts cannot be judged yet, so it holds for every use of %s", list, r, r.Tool)
+}
+
+// exact says whether the rule names one value and no pattern.
+func (r Rule) exact() bool { return r.Param != "" && !strings.Contains(r.Spec, "*") }
+
+// Add parses rules into one of the lists. It returns the warnings; a rule that
+// is wrong ends it with an error.
+func (rs *Rules) Add(list uzda.Decision, origin string, texts ...string) (warnings []string, err error) {
+	to := map[uzda.Decision]*[]Rule{uzda.Deny: &rs.Deny, uzda.Ask: &rs.Ask, uzda.Allow: &rs.Allow}[list]
+	if to == nil {
+		return nil, fmt.Errorf("add rules: there is no list %q; the lists are deny, ask and allow", list)
+	}
+	for _, text := range texts {
+		r, err := Parse(list, text, origin)
+		if err != nil {
+			return warnings, err
+		}
+		if w := r.Warning(list); w != "" {
+			warnings = append(warnings, w)
+		}
+		*to = append(*to, r)
+	}
+	return warnings, nil
+}
+
+// Unused returns the rules that name none of the tools, as a rule with a slip in
+// its name does.
+func (rs Rules) Unused(tools []uzda.ToolSpec) []Rule {
+	var out []Rule
+	for _, l := range []struct {
+		d    uzda.Decision
+		list []Rule
+	}{{uzda.Deny, rs.Deny}, {uzda.Ask, rs.Ask}, {uzda.Allow, rs.Allow}} {
+		for _, r := range l.list {
+			if !slices.ContainsFunc(tools, func(t uzda.ToolSpec) bool { return r.names(t.Name, l.d) }) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}

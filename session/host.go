@@ -1,0 +1,290 @@
+// Package session is the door to sessions: it opens them, posts to them, runs
+// their agents and lets others watch.
+package session
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+)
+
+// Config says what a Host runs on. Only Store is required; without Agents a host
+// can post and watch, and leaves running to others.
+type Config struct {
+	Store  uzda.Store
+	Agents map[string]agent.Agent
+
+	Prices uzda.Pricer   // nil: no price is known
+	Redact uzda.Redactor // nil: nothing is hidden
+	Holder string        // who runs, for session_busy; default program, host and process
+	Log    *slog.Logger  // nil: silent
+
+	// Manual leaves running to Run: a post alone starts nothing. A program that
+	// does one task and ends wants this.
+	Manual bool
+
+	Now   func() time.Time // default time.Now
+	Poll  time.Duration    // how often events of other processes are looked for; default 100 ms
+	Grace time.Duration    // what a cancelled effect gets to end; default 1 s
+}
+
+// Host is the only door to sessions; safe for concurrent use. Close it.
+type Host struct {
+	c       Config
+	runners map[string]*agent.Runner
+
+	ctx  context.Context // of what runs in the background
+	stop context.CancelCauseFunc
+	work sync.WaitGroup
+
+	mu   sync.Mutex
+	live map[uzda.SessionID]*live
+}
+
+var _ uzda.Host = (*Host)(nil)
+
+// live is what a host knows of a session that runs here or is watched here. An
+// idle session has none.
+type live struct {
+	running  bool
+	again    bool          // something came while it ran
+	idle     chan struct{} // closed when the run has ended
+	state    *agent.State  // at the end of the last run
+	err      error
+	watchers []*watcher
+	kids     map[uzda.SessionID]bool // children that this host started
+	timer    *time.Timer
+}
+
+// New makes a host. It panics if the store is missing, or an agent has no model:
+// a first run finds that.
+func New(c Config) *Host {
+	if c.Store == nil {
+		panic("session: Config.Store is missing")
+	}
+	if c.Holder == "" {
+		name, _ := os.Hostname()
+		c.Holder = fmt.Sprintf("process %d on %s", os.Getpid(), name)
+	}
+	h := &Host{c: c, runners: map[string]*agent.Runner{}, live: map[uzda.SessionID]*live{}}
+	h.ctx, h.stop = context.WithCancelCause(context.Background())
+	for name, a := range c.Agents {
+		if a.Model == nil {
+			panic("session: the agent " + name + " has no model")
+		}
+		a.Tools = slices.Clone(a.Tools)
+		for i, t := range a.Tools {
+			if d, ok := t.(Delegate); ok {
+				a.Tools[i] = bound{d, h}
+			}
+		}
+		h.runners[name] = &agent.Runner{Agent: a, Store: c.Store, Prices: c.Prices, Redact: c.Redact, Holder: c.Holder,
+			Log: c.Log, Now: c.Now, Poll: c.Poll, Grace: c.Grace, Events: h.tell}
+	}
+	return h
+}
+
+// Close cancels the turns that run here, waits for them and for tools that were
+// abandoned, and leaves the store open: whoever opened it closes it. It returns
+// an error if a tool has still not ended.
+func (h *Host) Close() error {
+	h.stop(errors.New("the host is closing"))
+	h.mu.Lock()
+	for _, l := range h.live {
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+	}
+	h.mu.Unlock()
+	h.work.Wait()
+	for name, r := range h.runners {
+		if !r.Close() {
+			return fmt.Errorf("close the host: a tool of the agent %s has not ended", name)
+		}
+	}
+	return nil
+}
+
+// NewID makes an id for a session: it sorts by time.
+func NewID(now time.Time) uzda.SessionID {
+	var b [10]byte
+	ms := uint64(now.UnixMilli())
+	for i := range 6 {
+		b[i] = byte(ms >> (8 * (5 - i)))
+	}
+	rand.Read(b[6:]) //nolint:errcheck // it never fails
+	return uzda.SessionID(strings.ToLower(crockford.EncodeToString(b[:])))
+}
+
+var crockford = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+func (h *Host) now() time.Time {
+	if h.c.Now != nil {
+		return h.c.Now()
+	}
+	return time.Now()
+}
+
+// Open makes a session, or finds the one with the id of o: then the rest of o
+// does not count.
+func (h *Host) Open(ctx context.Context, o uzda.Opening) (uzda.SessionID, error) {
+	if o.ID == "" {
+		o.ID = NewID(h.now())
+	}
+	if err := o.ID.Check(); err != nil {
+		return "", err
+	}
+	for _, err := range h.c.Store.Read(ctx, o.ID, 0) {
+		if err != nil {
+			return "", fmt.Errorf("open session %s: %w", o.ID, err)
+		}
+		return o.ID, nil
+	}
+	if _, ok := h.runners[o.Agent]; !ok && len(h.runners) > 0 {
+		return "", fmt.Errorf("open session %s: there is no agent %q here", o.ID, o.Agent)
+	}
+	epoch, err := h.c.Store.Acquire(ctx, o.ID, h.c.Holder)
+	var busy *uzda.Busy
+	if errors.As(err, &busy) { // somebody opens it right now
+		return o.ID, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("open session %s: %w", o.ID, err)
+	}
+	defer h.c.Store.Release(context.WithoutCancel(ctx), o.ID, epoch) //nolint:errcheck // a lease ends by itself too
+	_, err = h.c.Store.Append(ctx, o.ID, uzda.At{Head: 0, Epoch: epoch}, uzda.Opened{Format: 1, Agent: o.Agent, Dir: o.Dir,
+		Parent: o.Parent, Use: o.Use, Depth: o.Depth, Budget: o.Budget, Scope: o.Scope, Charge: o.Charge})
+	if err != nil && !errors.Is(err, uzda.ErrConflict) {
+		return "", fmt.Errorf("open session %s: %w", o.ID, err)
+	}
+	return o.ID, nil
+}
+
+// Post gives a session an input. One that lacks an ID gets one. Text is made
+// UTF-8 and secrets are hidden before it is stored. An Edited is made at once, if
+// no runner has the session.
+func (h *Host) Post(ctx context.Context, id uzda.SessionID, in uzda.Input) (uzda.Seq, error) {
+	body := h.prepare(in)
+	if e, ok := body.(uzda.Edited); ok {
+		return h.edit(ctx, id, e)
+	}
+	evs, err := h.c.Store.Append(ctx, id, uzda.At{Head: uzda.AnyHead}, body)
+	if err != nil {
+		return 0, fmt.Errorf("post to session %s: %w", id, err)
+	}
+	h.tell(id, evs...)
+	if !h.c.Manual {
+		h.wake(id)
+	}
+	return evs[0].Seq, nil
+}
+
+// prepare gives an input its id, and lets nothing in that must not be seen.
+func (h *Host) prepare(in uzda.Input) uzda.Body {
+	fresh := func(id *string) {
+		if *id == "" {
+			*id = "in-" + string(NewID(h.now()))
+		}
+	}
+	switch b := in.(type) {
+	case uzda.Posted:
+		fresh(&b.ID)
+		b.Blocks = agent.Clean(h.c.Redact, b.Blocks)
+		return b
+	case uzda.Answered:
+		fresh(&b.ID)
+		return b
+	case uzda.Cancelled:
+		fresh(&b.ID)
+		return b
+	case uzda.Delivered:
+		fresh(&b.ID)
+		b.Result.Blocks = agent.Clean(h.c.Redact, b.Result.Blocks)
+		return b
+	case uzda.Resolved:
+		fresh(&b.ID)
+		return b
+	case uzda.Noted:
+		fresh(&b.ID)
+		return b
+	}
+	return in
+}
+
+func (h *Host) edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uzda.Seq, error) {
+	r := &agent.Runner{Store: h.c.Store, Holder: h.c.Holder}
+	seq, err := r.Edit(ctx, id, e)
+	if err != nil {
+		return 0, err
+	}
+	h.wakeWatchers(id)
+	return seq, nil
+}
+
+// State folds a session from its journal.
+func (h *Host) State(ctx context.Context, id uzda.SessionID) (*agent.State, error) {
+	s, err := agent.Load(ctx, h.c.Store, id)
+	if err == nil && s.Head == 0 {
+		err = fmt.Errorf("session %s: %w", id, uzda.ErrNotFound)
+	}
+	return s, err
+}
+
+// Ask opens a session of an agent, posts text, and waits for the turn's end. The
+// error is a *uzda.Outcome for every end but done; its Answer is what had been
+// said. When ctx ends, the turn is cancelled.
+func (h *Host) Ask(ctx context.Context, agentName, text string) (string, error) {
+	id, err := h.Open(ctx, uzda.Opening{Agent: agentName})
+	if err != nil {
+		return "", err
+	}
+	return h.Say(ctx, id, text)
+}
+
+// Say is Ask in a session that there is.
+func (h *Host) Say(ctx context.Context, id uzda.SessionID, text string) (string, error) {
+	if _, err := h.Post(ctx, id, uzda.Posted{Blocks: uzda.Say(text)}); err != nil {
+		return "", err
+	}
+	s, err := h.Run(ctx, id)
+	if err != nil {
+		return "", Failure(id, err)
+	}
+	o := s.Outcome(id)
+	if o == nil {
+		return "", &uzda.Outcome{Session: id, Reason: uzda.InternalError, Detail: "the turn has not ended"}
+	}
+	if o.Reason.Outcome() != uzda.Finished {
+		return o.Answer, o
+	}
+	return o.Answer, nil
+}
+
+// Failure makes an outcome of an error of Run: what the journal could not record
+// by itself.
+func Failure(id uzda.SessionID, err error) *uzda.Outcome {
+	o := &uzda.Outcome{Session: id, Reason: uzda.StorageError, Detail: err.Error(), Err: err,
+		Hint: "nothing that was recorded is lost; mend the cause and `uzda resume` the session"}
+	var busy *uzda.Busy
+	switch {
+	case errors.As(err, &o):
+	case errors.As(err, &busy):
+		o.Reason, o.Hint = uzda.SessionBusy, "wait for it, or use another session"
+	case errors.Is(err, uzda.ErrFenced):
+		o.Reason, o.Hint = uzda.SessionBusy, "this runner was stopped for too long, and another has taken over"
+	case errors.Is(err, errNoAgent):
+		o.Reason, o.Hint = uzda.ConfigError, "name it in the configuration, or run the session with another one"
+	}
+	return o
+}

@@ -1,0 +1,159 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// behind is how many events a watcher may be behind before deltas are dropped
+// and the rest is read from the journal again.
+const behind = 4096
+
+// watcher is one Watch: what it was told and has not yet taken.
+type watcher struct {
+	mu    sync.Mutex
+	queue []uzda.Event
+	lost  bool // something was dropped: read the journal
+	bell  chan struct{}
+}
+
+func (w *watcher) push(evs []uzda.Event) {
+	w.mu.Lock()
+	if len(w.queue)+len(evs) > behind {
+		w.queue, w.lost = nil, true
+	} else {
+		w.queue = append(w.queue, evs...)
+	}
+	w.mu.Unlock()
+	w.ring()
+}
+
+func (w *watcher) ring() {
+	select {
+	case w.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) take() (evs []uzda.Event, lost bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	evs, lost = w.queue, w.lost
+	w.queue, w.lost = nil, false
+	return evs, lost
+}
+
+// tell passes on what a runner here has recorded or streams.
+func (h *Host) tell(id uzda.SessionID, evs ...uzda.Event) {
+	h.mu.Lock()
+	l := h.live[id]
+	var ws []*watcher
+	if l != nil {
+		ws = l.watchers
+	}
+	h.mu.Unlock()
+	for _, w := range ws {
+		w.push(evs)
+	}
+	for _, e := range evs {
+		if _, ok := e.Body.(uzda.Cancelled); ok && l != nil {
+			h.cancelKids(l)
+		}
+	}
+}
+
+func (h *Host) wakeWatchers(id uzda.SessionID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if l := h.live[id]; l != nil {
+		for _, w := range l.watchers {
+			w.ring()
+		}
+	}
+}
+
+// Watch yields the events after a number and follows until ctx ends, events of
+// other processes too. Deltas of a reply that runs here are events with Seq 0.
+// The iteration ends without an error when ctx ends.
+func (h *Host) Watch(ctx context.Context, id uzda.SessionID, after uzda.Seq) iter.Seq2[uzda.Event, error] {
+	return func(yield func(uzda.Event, error) bool) {
+		w := h.follow(id)
+		defer h.unfollow(id, w)
+		poll := time.NewTicker(max(h.c.Poll, 100*time.Millisecond))
+		defer poll.Stop()
+		head, more := h.replay(ctx, id, after, yield)
+		for more {
+			evs, lost := w.take()
+			for _, e := range evs {
+				switch {
+				case e.Seq == 0 || e.Seq == head+1:
+					if e.Seq > 0 {
+						head = e.Seq
+					}
+					more = yield(e, nil)
+				case e.Seq > head+1:
+					head, more = h.replay(ctx, id, head, yield)
+				}
+				if !more {
+					return
+				}
+			}
+			if lost {
+				head, more = h.replay(ctx, id, head, yield)
+				continue
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-w.bell:
+			case <-poll.C:
+				head, more = h.replay(ctx, id, head, yield)
+			}
+		}
+	}
+}
+
+// replay yields what the journal has after a number, and says how far it came
+// and whether to go on.
+func (h *Host) replay(ctx context.Context, id uzda.SessionID, after uzda.Seq, yield func(uzda.Event, error) bool) (uzda.Seq, bool) {
+	for e, err := range h.c.Store.Read(ctx, id, after) {
+		if ctx.Err() != nil {
+			return after, false
+		}
+		if err != nil {
+			yield(e, fmt.Errorf("watch session %s: %w", id, err))
+			return after, false
+		}
+		after = e.Seq
+		if !yield(e, nil) {
+			return after, false
+		}
+	}
+	return after, true
+}
+
+func (h *Host) follow(id uzda.SessionID) *watcher {
+	w := &watcher{bell: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.of(id)
+	l.watchers = append(slices.Clip(l.watchers), w)
+	return w
+}
+
+func (h *Host) unfollow(id uzda.SessionID, w *watcher) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.live[id]
+	if l == nil {
+		return
+	}
+	l.watchers = slices.DeleteFunc(slices.Clone(l.watchers), func(o *watcher) bool { return o == w })
+	h.forget(id, l)
+}

@@ -1,0 +1,40 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+)
+
+// OpenLater opens a store as a program would that has more migrations.
+func OpenLater(path string, o Options, more ...string) (*DB, error) {
+	steps, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	for _, sql := range more {
+		n := len(steps) + 1
+		steps = append(steps, migration{version: n, name: fmt.Sprintf("%04d_later", n), sql: sql})
+	}
+	return open(path, o, steps)
+}
+
+// Exec runs SQL on the connection that writes, in a transaction of its own.
+func (db *DB) Exec(sql string) error {
+	return db.write(context.Background(), 0, func(c *conn) error { return c.script(context.Background(), sql) })
+}
+
+// Pragma runs a PRAGMA on the connection that writes.
+func (db *DB) Pragma(sql string) error {
+	return db.write(context.Background(), 0, func(c *conn) error { _, err := c.one("PRAGMA " + sql); return err })
+}
+
+// Queued is how many writes wait for a transaction.
+func (db *DB) Queued() int {
+	db.writer.mu.Lock()
+	defer db.writer.mu.Unlock()
+	n := len(db.writer.queue)
+	if db.writer.running {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,130 @@
+package note
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/uzda-dev/uzda"
+)
+
+const (
+	mainFile  = "notes.md"
+	keyPrefix = "key-"
+	suffix    = ".md"
+)
+
+func file(key string) string {
+	if key == "" {
+		return mainFile
+	}
+	return keyPrefix + key + suffix
+}
+
+// folder names the folder of a session. An id that is no plain file name is
+// written with its hash, so that two ids never share a folder, whatever the file
+// system makes of case and length.
+func (n *Notes) folder(id uzda.SessionID) string {
+	const longest = 80
+	plain := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '_'
+	}, string(id))
+	if plain != string(id) || len(plain) > longest || plain == "" {
+		sum := sha256.Sum256([]byte(id))
+		plain = uzda.Before(plain, longest) + "." + hex.EncodeToString(sum[:8])
+	}
+	return filepath.Join(n.dir, plain)
+}
+
+// load reads the notes of a folder by key; empty ones count as none.
+func load(dir string) (map[string]string, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the notes: %w", err)
+	}
+	all := map[string]string{}
+	for _, f := range files {
+		key, ok := strings.CutSuffix(strings.TrimPrefix(f.Name(), keyPrefix), suffix)
+		if f.Name() == mainFile {
+			key = ""
+		} else if !ok || !strings.HasPrefix(f.Name(), keyPrefix) || !validKey(key) {
+			continue // a temporary file, or not ours
+		}
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // deleted by another process just now
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the notes: %w", err)
+		}
+		if text := strings.ToValidUTF8(string(data), "\uFFFD"); text != "" {
+			all[key] = text
+		}
+	}
+	return all, nil
+}
+
+// keys returns the keys but that of the main note, sorted.
+func keys(all map[string]string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(k string) bool { return k == "" })
+}
+
+// store replaces a note: written beside it, synced, renamed, and the folder
+// synced, so that a crash at any point leaves the old note or the new one.
+func store(dir, key, text string) (err error) {
+	name := filepath.Join(dir, file(key))
+	if text == "" {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("delete the note: %w", err)
+		}
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if _, err := f.WriteString(text); err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// syncDir makes a rename durable. A system that cannot sync a folder keeps the
+// rename all the same.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("save the note: %w", err)
+	}
+	defer func() { _ = d.Close() }()
+	_ = d.Sync()
+	return nil
+}
