@@ -48,7 +48,7 @@ func Seal(e *Event, put func(data []byte) (hash string, err error)) (Line, error
 	if !ok || c.class == ClassTransient {
 		return Line{}, fmt.Errorf("encode event: the kind %q is not stored", name)
 	}
-	body, err := appendBody(nil, e.Body)
+	body, err := appendBody(make([]byte, 0, 512), e.Body)
 	if err != nil {
 		return Line{}, fmt.Errorf("encode %s: %w", name, err)
 	}
@@ -244,10 +244,11 @@ func appendMessage(dst []byte, m Message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.Origin != nil {
-		if dst, err = appendJSON(append(dst, `,"origin":`...), m.Origin); err != nil {
-			return nil, err
-		}
+	if o := m.Origin; o != nil {
+		dst = appendStr(append(dst, `,"origin":{`...), `"profile":`, o.Profile)
+		dst = appendOpt(dst, `,"base":`, o.Base)
+		dst = appendOpt(dst, `,"account":`, o.Account)
+		dst = append(appendStr(dst, `,"model":`, o.Model), '}')
 	}
 	if len(m.Items) > 0 {
 		dst = append(dst, `,"items":[`...)

@@ -64,12 +64,14 @@ type (
 		ID     string     `json:"id"`
 		Result ToolResult `json:"result"`
 		Spent  Spend      `json:"spent,omitzero"` // by a child
+		By     string     `json:"by,omitempty"`
 	}
 	// Late is what a fenced or abandoned runner reports. It informs people and
 	// audit, never the transcript; "done" resolves an unknown outcome.
 	Late struct {
 		ID     string     `json:"id"`
 		Result ToolResult `json:"result"`
+		By     string     `json:"by,omitempty"`
 	}
 	// Resolved says whether a use whose outcome was unknown took effect.
 	Resolved struct {
@@ -174,7 +176,8 @@ type (
 
 // Outcomes: the holder, at any head.
 type (
-	// Tried is a visible retry or fallback.
+	// Tried is a visible retry or fallback. It is for people: what the attempt used
+	// is a Used of its own.
 	Tried struct {
 		Ask     int     `json:"ask,omitempty"`
 		Use     UseID   `json:"use,omitempty"`

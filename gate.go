@@ -79,3 +79,11 @@ type Redactor interface {
 	// Reveal puts the values back into the input of a tool that is about to run.
 	Reveal(input []byte) []byte
 }
+
+// A Tailer is a [Redactor] for text that comes in pieces.
+type Tailer interface {
+	Redactor
+	// Begun returns how many bytes at the end of text may be the beginning of a
+	// value of a secret: they are shown once it is known what follows.
+	Begun(text string) int
+}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"regexp"
 	"time"
 )
 
@@ -71,7 +70,7 @@ type Journal interface {
 	// ErrConflict. Epoch 0 is anyone and may append inbox kinds only. After an
 	// error nothing was written; a crash may leave a prefix. An inbox body whose
 	// id the session already has is not stored: its first event is returned.
-	// It does not keep the bodies, which the caller must no longer change.
+	// The events are as Read gives them; the caller no longer changes the bodies.
 	Append(ctx context.Context, id SessionID, at At, bodies ...Body) ([]Event, error)
 	// Read yields the events after a number, oldest first, and then ends. A
 	// session that does not exist has no events.
@@ -100,11 +99,15 @@ func Allowed(id SessionID, at At, bodies []Body) error {
 	return nil
 }
 
-var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,190}$`)
-
 // Check says what is wrong with a session's id. An id is also a file name.
 func (id SessionID) Check() error {
-	if !sessionID.MatchString(string(id)) {
+	good := len(id) > 0 && len(id) <= 191
+	for i := 0; good && i < len(id); i++ {
+		c := id[i]
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
+		good = letter || i > 0 && (c == '.' || c == '_' || c == '-')
+	}
+	if !good {
 		return fmt.Errorf("session id %q: want letters, digits, '.', '_' and '-', at most 191, beginning with a letter or digit", string(id))
 	}
 	return nil

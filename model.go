@@ -181,12 +181,24 @@ type Reply struct {
 	Partial  string // text deltas that no finished block holds
 }
 
+// MaxReply is the size in bytes of a stream over which [Collect] gives it up.
+const MaxReply = MaxString
+
 // Collect folds a stream; watch, if any, sees each chunk as it comes. On an
-// error it returns what had come.
+// error it returns what had come. A stream over MaxReply is an error too: a model
+// that never ends must not fill the memory.
 func Collect(seq iter.Seq2[Chunk, error], watch func(Chunk)) (Reply, error) {
-	r := Reply{Message: Message{Role: Assistant}}
+	r, size := Reply{Message: Message{Role: Assistant}}, 0
+	var partial []byte
 	for c, err := range seq {
+		if err == nil {
+			if size += weight(c); size > MaxReply {
+				err = &ProviderError{Code: "unknown", Message: fmt.Sprintf("the reply does not end: it is over %d bytes", MaxReply),
+					Hint: "lower the model's max_tokens, or use another model"}
+			}
+		}
 		if err != nil {
+			r.Partial = string(partial)
 			return r, err
 		}
 		if watch != nil {
@@ -195,14 +207,14 @@ func Collect(seq iter.Seq2[Chunk, error], watch func(Chunk)) (Reply, error) {
 		switch c := c.(type) {
 		case Delta:
 			if c.Kind == "text" {
-				r.Partial += c.Text
+				partial = append(partial, c.Text...)
 			}
 		case Attempt:
-			r.Attempts, r.Partial = append(r.Attempts, c), ""
+			r.Attempts, partial = append(r.Attempts, c), partial[:0]
 		case Done:
 			r.Message.Blocks = append(r.Message.Blocks, c.Block)
 			if _, ok := c.Block.(Text); ok {
-				r.Partial = ""
+				partial = partial[:0]
 			}
 			if c.Item != nil {
 				r.Message.Items = append(r.Message.Items, *c.Item)
@@ -211,10 +223,33 @@ func Collect(seq iter.Seq2[Chunk, error], watch func(Chunk)) (Reply, error) {
 			r.Stop, r.Message.Origin = c, c.Origin
 		}
 	}
+	r.Partial = string(partial)
 	if r.Stop.Reason == "" {
 		return r, fmt.Errorf("the stream ended without a stop: %w", io.ErrUnexpectedEOF)
 	}
 	return r, nil
+}
+
+// weight is what a chunk adds to the size of a stream.
+func weight(c Chunk) int {
+	switch c := c.(type) {
+	case Delta:
+		return len(c.Text) + 16
+	case Attempt:
+		return len(c.Error) + 256
+	case Done:
+		switch b := c.Block.(type) {
+		case Media:
+			return len(b.Data) + 64
+		case Opaque:
+			return len(b.Raw) + 64
+		case Text:
+			return len(b.Text) + 64
+		case ToolUse:
+			return len(b.Name) + len(b.Input) + len(b.Raw) + 64
+		}
+	}
+	return 64
 }
 
 // A ProviderError is a failure of a model's service.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -77,8 +76,9 @@ func TestSpillRefuses(t *testing.T) {
 	if _, err := uzda.Spill(long(`"@x"`), func([]byte) (string, error) { return "", full }); !errors.Is(err, full) {
 		t.Errorf("error %v", err)
 	}
-	huge := fmt.Sprintf("%q", strings.Repeat("x", uzda.MaxString+1))
-	if _, err := uzda.Spill([]byte(huge), blobs{}.put); !errors.Is(err, uzda.ErrTooLarge) {
+	huge := bytes.Repeat([]byte("x"), uzda.MaxString+3)
+	huge[0], huge[len(huge)-1] = '"', '"'
+	if _, err := uzda.Spill(huge, blobs{}.put); !errors.Is(err, uzda.ErrTooLarge) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -43,6 +43,10 @@ type View struct {
 // something else never waits for it. Tools that preview are always treated so.
 type Slow interface{ Slow() }
 
+// A Resumer is a tool whose lost use runs again whatever its effects: by the use's
+// key it finds what it began.
+type Resumer interface{ Resumes() }
+
 // A Runner runs sessions of one agent on a store; safe for concurrent use. The
 // zero values of optional fields are useful.
 type Runner struct {

@@ -12,10 +12,12 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
-	"github.com/uzda-dev/uzda/journal"
 )
 
 var kilo = strings.Repeat("0123456789abcdef", 64)
+
+// What is measured: windows of steps that each have one checkpoint, about.
+const early, late, window = 20, 400, 1000 / 6
 
 // instant answers every ask with one call, and notes the clock and the
 // allocations at some of them.
@@ -27,7 +29,7 @@ type instant struct {
 
 func (p *instant) Stream(_ context.Context, req *uzda.Request) iter.Seq2[uzda.Chunk, error] {
 	return func(yield func(uzda.Chunk, error) bool) {
-		if n := req.Ask; n == 20 || n == 40 || n == 400 || n == 420 {
+		if n := req.Ask; n == early || n == early+window || n == late || n == late+window {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			p.at[n], p.allocs[n] = time.Now(), m.Mallocs
@@ -43,9 +45,9 @@ func (p *instant) Stream(_ context.Context, req *uzda.Request) iter.Seq2[uzda.Ch
 	}
 }
 
-// steps runs 420 steps of 1 KB each on an instant model.
+// steps runs some 570 steps of 1 KB each on an instant model.
 func steps(t testing.TB, j uzda.Store) *instant {
-	p := &instant{steps: 421, at: map[int]time.Time{}, allocs: map[int]uint64{}}
+	p := &instant{steps: late + window + 1, at: map[int]time.Time{}, allocs: map[int]uint64{}}
 	post(t, j, hello("1"))
 	r := runner(&world{}, j)
 	r.Model, r.Limits, r.Poll = p, uzda.Limits{Steps: 1000, Calls: 1000}, time.Hour
@@ -68,7 +70,7 @@ func TestAllocsAreFlat(t *testing.T) { // not parallel: it counts allocations of
 	best20, best400 := ^uint64(0), ^uint64(0)
 	for range 3 {
 		p := steps(t, mem())
-		best20, best400 = min(best20, (p.allocs[40]-p.allocs[20])/20), min(best400, (p.allocs[420]-p.allocs[400])/20)
+		best20, best400 = min(best20, (p.allocs[early+window]-p.allocs[early])/window), min(best400, (p.allocs[late+window]-p.allocs[late])/window)
 	}
 	t.Logf("%d allocations a step at 20 steps, %d at 400", best20, best400)
 	if float64(best400) > 1.1*float64(best20) || best20 > 500 {
@@ -80,10 +82,10 @@ func BenchmarkSteps(b *testing.B) {
 	var s20, s400 time.Duration
 	for b.Loop() {
 		p := steps(b, mem())
-		s20, s400 = s20+p.at[40].Sub(p.at[20]), s400+p.at[420].Sub(p.at[400])
+		s20, s400 = s20+p.at[early+window].Sub(p.at[early]), s400+p.at[late+window].Sub(p.at[late])
 	}
-	b.ReportMetric(float64(s20.Microseconds())/float64(20*b.N), "µs/step20")
-	b.ReportMetric(float64(s400.Microseconds())/float64(20*b.N), "µs/step400")
+	b.ReportMetric(float64(s20.Microseconds())/float64(window*b.N), "µs/step20")
+	b.ReportMetric(float64(s400.Microseconds())/float64(window*b.N), "µs/step400")
 }
 
 // long builds the bodies of a session with n events of 1 KB, compacted every
@@ -119,37 +121,50 @@ func long(n, keep int) (out []uzda.Body) {
 func BenchmarkResume(b *testing.B) {
 	for _, n := range []int{10_000, 50_000} {
 		bodies := long(n, 100)
-		for _, checkpoint := range []bool{false, true} {
-			b.Run(fmt.Sprintf("events=%d/checkpoint=%v", n, checkpoint), func(b *testing.B) {
-				dir := b.TempDir()
-				files := func() *journal.Files {
-					j, err := journal.OpenFiles(dir, journal.FilesOptions{Durability: "process"})
-					if err != nil {
-						b.Fatal(err)
-					}
-					return j
-				}
-				j := files()
-				epoch, err := j.Acquire(b.Context(), sid, "bench")
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := j.Append(b.Context(), sid, uzda.At{Epoch: epoch}, bodies...); err != nil {
-					b.Fatal(err)
-				}
-				if err := j.Release(b.Context(), sid, epoch); err != nil {
-					b.Fatal(err)
-				}
-				if checkpoint {
-					run(b, runner(&world{}, j))
-				}
-				for b.Loop() {
-					s, err := agent.Load(b.Context(), files(), sid)
-					if err != nil || int(s.Head) != len(bodies) {
-						b.Fatal(err)
-					}
-				}
-			})
+		for _, kind := range []string{"files", "sqlite"} {
+			for _, checkpoint := range []bool{false, true} {
+				b.Run(fmt.Sprintf("events=%d/%s/checkpoint=%v", n, kind, checkpoint), func(b *testing.B) {
+					resume(b, kind, bodies, checkpoint)
+				})
+			}
+		}
+	}
+}
+
+func resume(b *testing.B, kind string, bodies []uzda.Body, checkpoint bool) {
+	dir := b.TempDir()
+	open := func() store {
+		j, err := openStore(kind, dir)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return j
+	}
+	j := open()
+	epoch, err := j.Acquire(b.Context(), sid, "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := j.Append(b.Context(), sid, uzda.At{Epoch: epoch}, bodies...); err != nil {
+		b.Fatal(err)
+	}
+	if err := j.Release(b.Context(), sid, epoch); err != nil {
+		b.Fatal(err)
+	}
+	if checkpoint {
+		run(b, runner(&world{}, j))
+	}
+	if err := uzda.CloseStore(j); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		j := open()
+		s, err := agent.Load(b.Context(), j, sid)
+		if err != nil || int(s.Head) != len(bodies) {
+			b.Fatal(err)
+		}
+		if err := uzda.CloseStore(j); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

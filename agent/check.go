@@ -25,6 +25,10 @@ func (r *run) verified(ctx context.Context, f *State) []uzda.Body {
 	return nil
 }
 
+// verdictSize is the most of a check's text that the model reads, in bytes; its
+// end, since commands say there what is wrong.
+const verdictSize = 32_000
+
 func bound(v Verifier, w Work) (input, output int) {
 	if b, ok := v.(Bounded); ok {
 		return b.Bound(w)
@@ -40,10 +44,10 @@ func (r *run) verify(ctx context.Context, w Work, hold uzda.Hold) (l landed) {
 			return landed{err: fmt.Errorf("reserve %s for the check %q: %w", hold.Amount, r.Verify, err)}
 		}
 	}
-	b := uzda.Verified{By: r.Verify.String()}
+	b := uzda.Verified{By: r.own(r.Verify.String())}
 	defer func() {
 		if p := recover(); p != nil { // a hold that nobody settles counts as spent
-			b.OK, b.Blocks = false, Clean(r.Redact, uzda.Say(fmt.Sprintf("The check %s crashed: %v", b.By, p)))
+			b.OK, b.Blocks = false, uzda.Say(r.brief(fmt.Sprintf("The check %s crashed: %v", b.By, p)))
 			l = landed{bodies: []uzda.Body{b}}
 		}
 	}()
@@ -60,13 +64,16 @@ func (r *run) verify(ctx context.Context, w Work, hold uzda.Hold) (l landed) {
 		b.OK, text, err = r.Verify.Verify(ctx, w)
 	}
 	if ctx.Err() != nil {
-		return l // cancelled
+		if !errors.Is(context.Cause(ctx), errTime) {
+			return l // cancelled
+		}
+		err = errTime // recorded, so that the turn ends by it and the check does not begin again
 	}
 	if err != nil {
 		b.OK, text = false, fmt.Sprintf("The check could not be made: %v", err)
 	}
 	if !b.OK {
-		b.Blocks = Clean(r.Redact, uzda.Say(text))
+		b.Blocks = Clean(r.Redact, uzda.Say(uzda.After(text, verdictSize)))
 	}
 	l.bodies = append(l.bodies, b)
 	return l

@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -472,6 +474,8 @@ func TestCheckpointKeepsBytes(t *testing.T) {
 	r := runner(w, j)
 	r.Model = items{script.Model{Turns: append(slices.Repeat([]script.Turn{same("read", `{"q": "<a> & b",  "n": 1.50}`)}, 8), bye), ByView: true}, item}
 	r.Limits.Repeat = 99
+	described := json.RawMessage(`{"type":"object","properties":{"q":{"description":"a <b> & c"}}}`)
+	r.Tools = []uzda.Tool{fake{w, uzda.ToolSpec{Name: "read", Effects: reads, Input: described}, nil}}
 	run(t, r)
 	if raw, _ := j.Kept(t.Context(), sid); raw == nil {
 		t.Fatal("no checkpoint")
@@ -494,6 +498,9 @@ func TestCheckpointKeepsBytes(t *testing.T) {
 				t.Fatalf("input %s became %s", u.Input, got.Input)
 			}
 		}
+	}
+	if got := quick.Gear.Tools[0].Input; !bytes.Equal(got, described) {
+		t.Errorf("schema %s", got)
 	}
 	edit := uzda.Event{Seq: slow.Head + 1, Body: uzda.Edited{What: "compact", From: slow.View[0].Seq, To: slow.View[2].Seq,
 		With: []uzda.Entry{{Seq: slow.View[0].Seq, Message: uzda.Message{Role: uzda.User, Blocks: uzda.Say("so far")}}}}}

@@ -60,6 +60,16 @@ func (r *Runner) Edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uz
 		return 0, fmt.Errorf("edit session %s: %w", id, err)
 	}
 	defer r.Store.Release(context.WithoutCancel(ctx), id, epoch) //nolint:errcheck // it ends by itself too
+	if e.ID != "" { // one that is repeated was made already
+		for old, err := range r.Store.Read(ctx, id, 0) {
+			if err != nil {
+				return 0, fmt.Errorf("edit session %s: %w", id, err)
+			}
+			if uzda.InputID(old.Body) == e.ID {
+				return old.Seq, nil
+			}
+		}
+	}
 	s, err := Load(ctx, r.Store, id)
 	if err != nil {
 		return 0, err

@@ -121,7 +121,7 @@ func TestPendingChild(t *testing.T) {
 		t.Fatalf("%s: %s", reason(s), kinds(t, j))
 	}
 	d := uzda.Delivered{ID: "d", Result: uzda.ToolResult{Use: s.Parked.Uses[0], Blocks: uzda.Say("child's answer"), Effect: uzda.EffectDone}, Spent: uzda.Spend{Steps: 3, Cost: uzda.Dollar / 10}}
-	if post(t, j, d) != post(t, j, d) {
+	if first := post(t, j, d); post(t, j, d) != first {
 		t.Error("a repeated input was stored twice")
 	}
 	d.ID, d.Result.Blocks = "d2", uzda.Say("another")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -81,15 +80,25 @@ func (r *run) ask(ctx context.Context, req *uzda.Request, a uzda.Asked, info uzd
 			l = landed{bodies: []uzda.Body{b}, settle: settle(b.Cost)}
 		}
 	}()
+	live := r.live(a.Ordinal)
 	reply, err := uzda.Collect(r.Model.Stream(ctx, req), func(c uzda.Chunk) {
 		switch c := c.(type) {
 		case uzda.Delta:
-			r.tell(uzda.Streaming{Ask: a.Ordinal, Delta: c})
+			live.delta(c)
+		case uzda.Stop:
+			live.end()
 		case uzda.Attempt:
+			live.drop()
+			c.Error = r.brief(c.Error)
 			r.tell(uzda.Restarted{Ask: a.Ordinal, Error: c.Error})
-			cost, _ := r.price(info, c.Usage)
-			tried += cost
-			done <- landed{key: "ask", more: true, bodies: []uzda.Body{uzda.Tried{Ask: a.Ordinal, Attempt: c}}}
+			bodies := []uzda.Body{uzda.Tried{Ask: a.Ordinal, Attempt: c}}
+			if c.Usage.Total() > 0 {
+				c.Usage.AtLeast = true
+				cost, known := r.price(info, c.Usage)
+				tried += cost
+				bodies = append(bodies, uzda.Used{For: "retry", Model: info.ID, Usage: c.Usage, Cost: cost, Unknown: !known})
+			}
+			done <- landed{key: "ask", more: true, bodies: bodies}
 		}
 	})
 	if err != nil {
@@ -99,9 +108,13 @@ func (r *run) ask(ctx context.Context, req *uzda.Request, a uzda.Asked, info uzd
 		}
 		return landed{bodies: []uzda.Body{b}, settle: settle(b.Cost)}
 	}
-	s := uzda.Said{Raw: reply.Stop.Raw, Detail: reply.Stop.Detail, Usage: reply.Stop.Usage}
+	s := uzda.Said{Raw: r.brief(reply.Stop.Raw), Detail: r.brief(reply.Stop.Detail), Usage: reply.Stop.Usage}
 	s.Message, s.Stop = mend(reply.Message, reply.Stop.Reason)
 	r.mask(&s.Message)
+	if err := fits(s, heft(s.Message.Blocks)); err != nil {
+		b := r.broken(ctx, a, info, uzda.Reply{Stop: reply.Stop}, &uzda.ProviderError{Code: "unknown", Message: "the reply can't be recorded: " + err.Error()})
+		return landed{bodies: []uzda.Body{b}, settle: settle(b.Cost)}
+	}
 	var known bool
 	s.Cost, known = r.price(info, s.Usage)
 	s.Unknown = !known
@@ -130,7 +143,7 @@ func (r *run) broken(ctx context.Context, a uzda.Asked, info uzda.ModelInfo, rep
 			b.Code, b.Error = "timeout", cause.Error()
 		}
 	}
-	b.Error = r.own(strings.ToValidUTF8(b.Error, "\uFFFD"))
+	b.Error, b.Hint = r.brief(b.Error), r.brief(b.Hint)
 	began := len(reply.Message.Blocks) > 0 || b.Text != "" || ctx.Err() != nil || b.Code == codeCut || b.Code == codeCrash
 	if began && b.Usage.Total() == 0 {
 		b.Usage.Input = a.Tokens - a.Max
@@ -153,58 +166,6 @@ func (r *run) tell(b uzda.Body) {
 	}
 }
 
-// own hides the exact values of secrets in the model's own words.
-func (r *run) own(text string) string {
-	if r.Redact == nil {
-		return text
-	}
-	clean, _ := r.Redact.Redact(text, true)
-	return clean
-}
-
-func (r *run) mask(m *uzda.Message) {
-	if r.Redact == nil {
-		return
-	}
-	for i, b := range m.Blocks {
-		changed := false
-		switch b := b.(type) {
-		case uzda.Text:
-			clean, n := r.Redact.Redact(b.Text, true)
-			b.Text, changed = clean, n > 0
-			m.Blocks[i] = b
-		case uzda.ToolUse:
-			clean, n := r.Redact.Redact(string(b.Input), true)
-			raw, more := r.Redact.Redact(b.Raw, true)
-			b.Input, b.Raw, changed = []byte(clean), raw, n+more > 0
-			m.Blocks[i] = b
-		}
-		if changed {
-			m.Repairs = append(m.Repairs, uzda.Repair{Block: i, What: "the value of a secret was replaced by its name"})
-			m.Items = nil // they hold the value
-		}
-	}
-}
-
-// Clean hides what must not be seen in blocks that enter from outside, and makes
-// their text UTF-8.
-func Clean(red uzda.Redactor, bs uzda.Blocks) uzda.Blocks {
-	out := make(uzda.Blocks, len(bs))
-	for i, b := range bs {
-		if t, ok := b.(uzda.Text); ok {
-			if !utf8.ValidString(t.Text) {
-				t.Text = strings.ToValidUTF8(t.Text, "\uFFFD")
-			}
-			if red != nil {
-				t.Text, _ = red.Redact(t.Text, false)
-			}
-			b = t
-		}
-		out[i] = b
-	}
-	return out
-}
-
 // call runs a tool. It never fails: what goes wrong is part of the body.
 func (r *run) call(ctx context.Context, t uzda.Tool, use uzda.Use, limit int) (out uzda.Returned) {
 	spec := r.specs[use.Name]
@@ -214,7 +175,7 @@ func (r *run) call(ctx context.Context, t uzda.Tool, use uzda.Use, limit int) (o
 	}
 	fail := func(code uzda.Code, text string) {
 		res.IsError, res.Code, res.Effect = true, code, unsure(spec.Effects)
-		res.Blocks = Clean(r.Redact, uzda.Say(text))
+		res.Blocks = uzda.Say(r.brief(text))
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -240,7 +201,7 @@ func (r *run) call(ctx context.Context, t uzda.Tool, use uzda.Use, limit int) (o
 		return uzda.Returned{Result: uzda.ToolResult{Use: use.ID}, Pending: got.Pending}
 	default:
 		r.took(&res, got, spec)
-		r.cut(ctx, &res, limit)
+		res = Enter(ctx, r.Store, r.Redact, res, limit)
 	}
 	return uzda.Returned{Result: res}
 }
@@ -248,10 +209,7 @@ func (r *run) call(ctx context.Context, t uzda.Tool, use uzda.Use, limit int) (o
 // took takes over what a tool said of its result. An error of a tool that runs
 // once may come after the effect, so only the tool can say that there was none.
 func (r *run) took(res *uzda.ToolResult, got uzda.Result, spec uzda.ToolSpec) {
-	res.Blocks, res.People = Clean(r.Redact, got.Blocks), Clean(r.Redact, got.People)
-	if len(res.People) == 0 {
-		res.People = nil
-	}
+	res.Blocks, res.People = got.Blocks, got.People
 	res.IsError = got.IsError
 	if got.IsError {
 		res.Code = or(got.Code, uzda.CodeFailed)

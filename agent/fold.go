@@ -13,10 +13,8 @@ import (
 // foldStep applies what belongs to an open step.
 func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 	switch b := body.(type) {
-	case uzda.Tried: // its price is in the ledger; here it is a lower bound
-		s.pay(b.Attempt.Usage, 0, b.Attempt.Usage.Total() > 0)
 	case uzda.Used:
-		s.pay(b.Usage, b.Cost, b.Unknown)
+		s.pay(b.Usage, b.Cost, b.Unknown || b.Usage.AtLeast)
 		s.Turn.Active += b.Active
 	case uzda.Broken:
 		s.pay(b.Usage, b.Cost, b.Usage.AtLeast)
@@ -96,8 +94,8 @@ func (s *State) asked(b uzda.Asked) {
 
 func (s *State) lost() {
 	s.Turn.Tokens += s.Ask.Tokens
-	s.Turn.Cost += s.Ask.Hold.Amount
-	s.Cost, s.Guess = s.Cost+s.Ask.Hold.Amount, true
+	s.Turn.Lost += s.Ask.Hold.Amount
+	s.Guess = true // what it cost, nobody knows: at most the hold
 }
 
 func (s *State) pay(u uzda.Usage, cost uzda.Money, guess bool) {

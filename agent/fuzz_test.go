@@ -64,7 +64,9 @@ func FuzzFold(f *testing.F) {
 					}
 				}
 			}
-			s.Outcome("s")
+			if o := s.Outcome("s"); o != nil && o.Session != "s" {
+				t.Fatal(o)
+			}
 			s.Waits()
 		}
 		roundTrips(t, s)

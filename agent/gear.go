@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -32,10 +31,10 @@ func (r *run) limits() uzda.Limits { return merge(r.s.Opened.Budget, r.Limits).O
 // gear is the configuration as an event. Tools keep the order in which they
 // joined the session; those that are new come after, sorted.
 func (r *run) gear() uzda.Equipped {
-	g := uzda.Equipped{Model: r.info(), Params: r.Params, System: strings.ToValidUTF8(r.System, "\uFFFD"), Mode: r.Mode,
+	g := uzda.Equipped{Model: r.info(), Params: r.Params, System: r.own(r.System), Mode: r.Mode,
 		Limits: r.limits(), MayBeMute: r.MayBeMute}
 	if r.Verify != nil {
-		g.Verify = r.Verify.String()
+		g.Verify = r.own(r.Verify.String())
 	}
 	left := maps.Clone(r.specs)
 	for _, old := range r.s.Gear.Tools {

@@ -81,6 +81,9 @@ func (r *run) announce(ctx context.Context, f *State, u Open) ([]uzda.Body, erro
 	spec := r.specs[u.Name]
 	s := uzda.Started{Use: u.ID, Attempt: 1, Args: hashArgs(u.Args()), Effects: spec.Effects, Once: spec.Once,
 		Spec: r.hashes[u.Name], Key: key(string(r.id), string(u.ID))}
+	if _, ok := r.tools[u.Name].(Resumer); ok {
+		s.Effects.Idempotent = true
+	}
 	if u.Started != nil {
 		s.Attempt = u.Started.Attempt + 1
 	}
@@ -130,7 +133,7 @@ func (r *run) judge(ctx context.Context, u Open, b basis) []uzda.Body {
 	}
 	invalid := func(text string) []uzda.Body {
 		res := refusal(u, uzda.CodeInvalidInput)
-		res.Blocks = uzda.Say(text)
+		res.Blocks = uzda.Say(r.brief(text))
 		return []uzda.Body{uzda.Returned{Result: res}}
 	}
 	if u.Raw != "" {
@@ -158,7 +161,7 @@ func (r *run) judge(ctx context.Context, u Open, b basis) []uzda.Body {
 	var err error
 	if j.Preview, j.Hash, err = r.preview(ctx, use); err != nil {
 		res := refusal(u, uzda.CodeFailed)
-		res.Blocks = uzda.Say(fmt.Sprintf("%s can't be run: %v", u.Name, err))
+		res.Blocks = uzda.Say(r.brief(fmt.Sprintf("%s can't be run: %v", u.Name, err)))
 		return []uzda.Body{uzda.Returned{Result: res}}
 	}
 	r.rule(ctx, &j, u, use, b)
@@ -176,7 +179,7 @@ func (r *run) rule(ctx context.Context, j *uzda.Judged, u Open, use uzda.Use, b 
 	for _, g := range r.Gates {
 		v, err := checkGate(ctx, g, uzda.Action{Session: r.id, Use: use, Spec: spec, Dir: b.dir, Mode: b.mode, Labels: b.labels, Grants: b.grants})
 		if err != nil {
-			v = uzda.Verdict{Decision: uzda.Deny, Reason: "the gate failed: " + err.Error()}
+			v = uzda.Verdict{Decision: uzda.Deny, Reason: r.brief("the gate failed: " + err.Error())}
 		}
 		raise(v, fmt.Sprintf("%T", g))
 	}
@@ -217,6 +220,9 @@ func checkGate(ctx context.Context, g uzda.Gate, a uzda.Action) (v uzda.Verdict,
 	return g.Check(ctx, a)
 }
 
+// previewSize is the most of a preview that is kept, in bytes: nobody reads more.
+const previewSize = 256 << 10
+
 // preview is what a person approves; its hash covers all that the effect
 // depends on: tool and spec, canonical input, directory and preconditions.
 func (r *run) preview(ctx context.Context, use uzda.Use) (text, hash string, err error) {
@@ -231,7 +237,7 @@ func (r *run) preview(ctx context.Context, use uzda.Use) (text, hash string, err
 			return "", "", err
 		}
 	}
-	return strings.ToValidUTF8(text, "\uFFFD"), uzda.Hash([]byte(r.hashes[use.Name]), uzda.Canonical(use.Input), []byte(use.Dir), []byte(pre)), nil
+	return uzda.Clip(CleanText(r.Redact, uzda.Before(text, previewSize)), previewSize), uzda.Hash([]byte(r.hashes[use.Name]), uzda.Canonical(use.Input), []byte(use.Dir), []byte(pre)), nil
 }
 
 func hashArgs(raw json.RawMessage) string { return uzda.Hash(uzda.Canonical(raw)) }

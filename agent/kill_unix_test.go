@@ -20,8 +20,6 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
-	"github.com/uzda-dev/uzda/journal"
-	"github.com/uzda-dev/uzda/sqlite"
 )
 
 // TestMain is also the child that is killed: it runs the story in a folder.
@@ -56,13 +54,6 @@ func child(dir string) int {
 		return 1
 	}
 	return 0
-}
-
-func openStore(kind, dir string) (store, error) {
-	if kind == "sqlite" {
-		return sqlite.OpenWith(filepath.Join(dir, "s.uzda"), sqlite.Options{Durability: "process"})
-	}
-	return journal.OpenFiles(dir, journal.FilesOptions{Durability: "process", Warn: func(string) {}})
 }
 
 // Real processes are killed at every append, while this one posts, answers or

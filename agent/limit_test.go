@@ -77,10 +77,12 @@ func TestFuses(t *testing.T) {
 				r := runner(w, j)
 				r.Poll, r.Limits, r.Prices = time.Second, tt.l, prices{Input: uzda.Dollar}
 				r.Model = remote{script.Model{Turns: []script.Turn{tt.turn}, Loop: true}}
-				n := 0
-				r.Tools = []uzda.Tool{w.tool("read", reads, func(ctx context.Context, _ uzda.Use) (uzda.Result, error) {
-					n++
-					return text(fmt.Sprint(n)), nap(ctx, 25*time.Second)
+				count := counter()
+				r.Tools = []uzda.Tool{w.tool("read", reads, func(ctx context.Context, u uzda.Use) (uzda.Result, error) {
+					if err := nap(ctx, 25*time.Second); err != nil {
+						return uzda.Result{}, err
+					}
+					return count(ctx, u)
 				})}
 				s := run(t, r)
 				valid(t, s)
@@ -223,4 +225,29 @@ func TestToolError(t *testing.T) { // L5 L7
 		!strings.Contains(s.Ended.Detail, "the database is gone") || w.ran("write") != 0 {
 		t.Errorf("%s %q, %+v", reason(s), s.Ended.Detail, rs)
 	}
+}
+
+// The next turn of the same run has its own time.
+func TestTimeIsPerTurn(t *testing.T) { // L4
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		j, w := mem(), &world{}
+		post(t, j, hello("1"))
+		r := runner(w, j, calls("wait"), calls("nap"), bye)
+		r.Limits.Time, r.Poll, r.Grace = 10*time.Second, time.Second, time.Second
+		r.Tools = []uzda.Tool{
+			w.tool("wait", reads, func(ctx context.Context, _ uzda.Use) (uzda.Result, error) {
+				post(t, j, uzda.Posted{ID: "2", Blocks: uzda.Say("go on"), Turn: true})
+				return uzda.Result{}, nap(ctx, time.Hour)
+			}),
+			w.tool("nap", reads, func(ctx context.Context, _ uzda.Use) (uzda.Result, error) {
+				return text("slept"), nap(ctx, 8*time.Second)
+			}),
+		}
+		s := run(t, r)
+		ends := kept[uzda.Ended](t, j)
+		if len(ends) != 2 || ends[0].Reason != uzda.MaxTime || reason(s) != uzda.EndTurn || s.Last.Active != 8*time.Second {
+			t.Errorf("%+v, %s", ends, s.Last.Active)
+		}
+	})
 }

@@ -10,19 +10,20 @@ import (
 	"github.com/uzda-dev/uzda"
 )
 
+// maxCalls is how many calls of one reply are heard: no fuse is that wide, and
+// each costs a result.
+const maxCalls = 2000
+
+const maxName = 256 // bytes of a tool's name that are kept
+
 // mend makes a reply fit for the view before it is recorded: what cannot be sent
 // back is left out or replaced, and each repair is named. Items keep what came.
 func mend(m uzda.Message, stop uzda.StopReason) (uzda.Message, uzda.StopReason) {
-	calls := false
-	for _, b := range m.Blocks {
-		if _, ok := b.(uzda.ToolUse); ok {
-			calls = true
-		}
-	}
+	some, calls := len(m.Uses()) > 0, 0
 	switch {
-	case calls && stop == uzda.StopEnd:
+	case some && stop == uzda.StopEnd:
 		stop = uzda.StopUse // a complete reply with calls, whatever it is called
-	case !calls && stop == uzda.StopUse:
+	case !some && stop == uzda.StopUse:
 		stop = uzda.StopEnd
 	}
 	out := m
@@ -39,6 +40,12 @@ func mend(m uzda.Message, stop uzda.StopReason) (uzda.Message, uzda.StopReason) 
 				note(-1, fmt.Sprintf("the call of %s was left out: the reply ended with %s", k.Name, stop))
 				continue
 			}
+			if calls++; calls > maxCalls {
+				if calls == maxCalls+1 {
+					note(-1, fmt.Sprintf("calls after the first %d were left out", maxCalls))
+				}
+				continue
+			}
 			b, what = mendUse(k)
 		case uzda.Text:
 			if strings.TrimSpace(k.Text) == "" {
@@ -47,6 +54,11 @@ func mend(m uzda.Message, stop uzda.StopReason) (uzda.Message, uzda.StopReason) 
 			if !utf8.ValidString(k.Text) {
 				k.Text, what = strings.ToValidUTF8(k.Text, "\uFFFD"), "the text was not UTF-8"
 				b = k
+			}
+		case uzda.Opaque:
+			if len(k.Raw) > 0 && !json.Valid(k.Raw) {
+				note(-1, "a block was left out: it is no JSON")
+				continue
 			}
 		case uzda.ToolResult:
 			note(-1, "a result of a tool was left out: a model makes none")
@@ -58,7 +70,10 @@ func mend(m uzda.Message, stop uzda.StopReason) (uzda.Message, uzda.StopReason) 
 		kept[i] = true
 		out.Blocks = append(out.Blocks, b)
 	}
-	out.Items = fitItems(m.Items, kept)
+	if out.Items = fitItems(m.Items, kept); slices.ContainsFunc(out.Items, func(it uzda.Item) bool { return !json.Valid(it.Raw) }) {
+		out.Items = nil // all are encoded again
+		note(-1, "what the provider sent is no JSON")
+	}
 	if onlyThinking(out.Blocks) && stop == uzda.StopEnd {
 		out.Blocks = nil // a thought without a word is no answer
 	}
@@ -106,7 +121,11 @@ func onlyThinking(bs uzda.Blocks) bool {
 // mendUse makes the input of a call an object: nothing, null and "" are {}; an
 // object in a JSON string is that object; anything else is {}, with what came in
 // Raw, and the use gets an error result that says so.
-func mendUse(u uzda.ToolUse) (uzda.ToolUse, string) {
+func mendUse(u uzda.ToolUse) (out uzda.ToolUse, what string) {
+	if len(u.Name) > maxName { // no tool is called so
+		u.Name = uzda.Before(u.Name, maxName)
+		defer func() { what = orElse(what, "the name of the tool was too long") }()
+	}
 	in := strings.TrimSpace(string(u.Input))
 	if u.Raw == "" && len(in) > 0 && in[0] == '{' {
 		if one := compact(u.Input); one != nil {

@@ -195,8 +195,8 @@ func (s *State) over() (uzda.Reason, string) {
 		return uzda.MaxTokens, after(fmt.Sprintf("%d of %d tokens were used", t.Tokens, l.Tokens))
 	case t.Active >= l.Time:
 		return uzda.MaxTime, after(fmt.Sprintf("%s of %s were used", t.Active.Round(time.Millisecond), l.Time))
-	case t.Cost+t.Held.Cost >= l.Cost:
-		return uzda.MaxCost, after(fmt.Sprintf("%s of %s were used", t.Cost, l.Cost))
+	case t.Cost+t.Lost+t.Held.Cost >= l.Cost:
+		return uzda.MaxCost, after(fmt.Sprintf("%s of %s were used", t.Cost+t.Lost, l.Cost))
 	}
 	return "", ""
 }

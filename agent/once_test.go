@@ -226,7 +226,7 @@ func TestLostHold(t *testing.T) { // rule 2
 	s := run(t, build(j))
 	settled, held, err := j.Spent(t.Context(), "turn:s/1")
 	hold, cost := 3*uzda.Dollar/100, 3*uzda.Dollar/10_000
-	if err != nil || reason(s) != uzda.EndTurn || held != hold || settled != cost || s.Last.Cost != hold+cost || s.Last.Steps != 2 || !s.Guess {
+	if err != nil || reason(s) != uzda.EndTurn || held != hold || settled != cost || s.Last.Cost != cost || s.Last.Lost != hold || s.Last.Steps != 2 || !s.Guess {
 		t.Errorf("%s: settled %s, held %s, turn %s after %d steps", reason(s), settled, held, s.Last.Cost, s.Last.Steps)
 	}
 }
@@ -246,7 +246,7 @@ func TestTried(t *testing.T) {
 	}
 	s := run(t, r)
 	settled, held, err := j.Spent(t.Context(), "session:s")
-	if err != nil || kinds(t, j) != "posted equipped asked tried said ended" || restarts != 1 || s.Last.Tokens != 1001 || held != 0 || settled != 1001*uzda.Dollar/1_000_000 {
+	if err != nil || kinds(t, j) != "posted equipped asked tried used said ended" || s.Last.Cost != settled || !s.Guess || restarts != 1 || s.Last.Tokens != 1001 || held != 0 || settled != 1001*uzda.Dollar/1_000_000 {
 		t.Errorf("%s, %d tokens, settled %s", kinds(t, j), s.Last.Tokens, settled)
 	}
 }

@@ -30,5 +30,5 @@ func (s *State) Waits() []Open {
 
 // Spent is what the last turn used of its fuses.
 func (t Turn) Spent() uzda.Spend {
-	return uzda.Spend{Steps: t.Steps, Calls: t.Calls, Tokens: t.Tokens, Cost: t.Cost}
+	return uzda.Spend{Steps: t.Steps, Calls: t.Calls, Tokens: t.Tokens, Cost: t.Cost + t.Lost}
 }

@@ -15,12 +15,12 @@ import (
 // session has it when its store keeps blobs.
 const outputName = "read_output"
 
-// cut keeps the head and the tail of a long result, at rune boundaries, and puts
-// the whole where read_output finds it. The pointer is added last, so that no
-// other cut can take it away.
-func (r *run) cut(ctx context.Context, res *uzda.ToolResult, limit int) {
+// Cut keeps the head and the tail of a result of more than limit bytes, at rune
+// boundaries, and puts the whole where read_output finds it, if the store keeps
+// blobs. The pointer is added last, so that no other cut can take it away.
+func Cut(ctx context.Context, store uzda.Journal, res *uzda.ToolResult, limit int) {
 	whole := res.Blocks.String()
-	if len(whole) <= limit {
+	if len(whole) <= limit && len(res.Blocks) <= maxBlocks {
 		return
 	}
 	var rest uzda.Blocks // pictures and the like
@@ -29,16 +29,23 @@ func (r *run) cut(ctx context.Context, res *uzda.ToolResult, limit int) {
 			rest = append(rest, b)
 		}
 	}
+	if over := len(rest) - maxBlocks; over > 0 {
+		rest = append(rest[:maxBlocks:maxBlocks], uzda.Text{Text: fmt.Sprintf("[%d more blocks are left out here]", over)})
+	}
+	if len(whole) <= limit { // only too many
+		res.Blocks = append(uzda.Say(whole), rest...)
+		return
+	}
 	if len(whole) > uzda.MaxString {
 		res.IsError, res.Code = true, uzda.CodeTruncated
-		res.Blocks = uzda.Say(fmt.Sprintf("The output has %d bytes, which is more than the %d that can be kept. Ask for less: a range, a filter, a count.", len(whole), uzda.MaxString))
+		res.Blocks = uzda.Say(fmt.Sprintf(tooLong, len(whole), uzda.MaxString))
 		return
 	}
 	room := max(limit-pointerSize, limit/2)
 	head, tail := uzda.Before(whole, room/2), uzda.After(whole, room/2)
 	omitted := len(whole) - len(head) - len(tail)
 	pointer := fmt.Sprintf("[%d of %d bytes are left out here", omitted, len(whole))
-	if b, ok := r.Store.(uzda.Blobs); ok {
+	if b, ok := store.(uzda.Blobs); ok {
 		hash, err := b.Put(context.WithoutCancel(ctx), []byte(whole))
 		if err == nil {
 			res.Full = &uzda.Full{Blob: hash, Size: int64(len(whole))}

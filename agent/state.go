@@ -63,6 +63,7 @@ type Turn struct {
 	Calls    int           `json:"calls,omitempty"`
 	Tokens   int           `json:"tokens,omitempty"` // used, or held by asks that were lost
 	Cost     uzda.Money    `json:"cost,omitempty"`
+	Lost     uzda.Money    `json:"lost,omitempty"` // held by asks that were lost; the budget counts it as spent
 	Active   time.Duration `json:"active,omitempty"`
 	Held     uzda.Spend    `json:"held,omitzero"`      // by children that still work
 	Usage    uzda.Usage    `json:"usage,omitzero"`     // of the replies

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/journal"
 	"github.com/uzda-dev/uzda/model/script"
+	"github.com/uzda-dev/uzda/sqlite"
 )
 
 const sid = uzda.SessionID("s")
@@ -391,4 +393,12 @@ func valid(t testing.TB, s *agent.State) {
 	if err := uzda.Valid(s.View); err != nil {
 		t.Errorf("the view is not valid: %v", err)
 	}
+}
+
+// openStore opens a store as another process would.
+func openStore(kind, dir string) (store, error) {
+	if kind == "sqlite" {
+		return sqlite.OpenWith(filepath.Join(dir, "s.uzda"), sqlite.Options{Durability: "process"})
+	}
+	return journal.OpenFiles(dir, journal.FilesOptions{Durability: "process", Warn: func(string) {}})
 }

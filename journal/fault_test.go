@@ -204,6 +204,70 @@ func TestIndexIsACache(t *testing.T) {
 	}
 }
 
+// Rebuild looks at the journals alone, whatever the index says.
+func TestRebuildMendsIndexes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	st := open(t, dir, journal.FilesOptions{})
+	post(t, st, uzda.Posted{ID: "p", Blocks: uzda.Say("the title")})
+	if _, err := st.Rebuild(ctx); err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(dir, "s.index")
+	raw, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw = []byte(strings.Replace(string(raw), "the title", "a lie", 1))
+	if err := os.WriteFile(index, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	titles := func() (out string) {
+		for info, err := range open(t, dir, journal.FilesOptions{}).List(ctx) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			out += info.Title
+		}
+		return out
+	}
+	if got := titles(); got != "a lie" {
+		t.Fatalf("listed %q: the test does not reach the index", got)
+	}
+	if n, err := open(t, dir, journal.FilesOptions{}).Rebuild(ctx); err != nil || n != 1 {
+		t.Fatalf("rebuild: %d, %v", n, err)
+	}
+	if got := titles(); got != "the title" {
+		t.Errorf("listed %q after the rebuild", got)
+	}
+}
+
+// A file that was put back from a backup is read anew, with a warning.
+func TestShorterFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	warned := ""
+	st := open(t, dir, journal.FilesOptions{Warn: func(text string) { warned += text }})
+	post(t, st, note(1, "one"))
+	file := filepath.Join(dir, "s.jsonl")
+	backup, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post(t, st, note(2, "two"), note(3, "three"))
+	if err := os.WriteFile(file, backup, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	post(t, st, note(2, "two again"))
+	if evs := read(t, st, id); len(evs) != 2 || evs[1].Body.(uzda.Noted).Text != "two again" {
+		t.Errorf("events %+v", evs)
+	}
+	if !strings.Contains(warned, "shorter") {
+		t.Errorf("warned %q", warned)
+	}
+	sound(t, st)
+}
+
 // A handle that is closed gives up its leases at once.
 func TestCloseFreesLeases(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -49,9 +50,15 @@ const mcpPrefix = "mcp__"
 const example = `a rule is Tool or Tool(pattern), for example shell, Read, mcp__github__* or pay(to:alice*)`
 
 var (
-	toolName  = regexp.MustCompile(`^[\pL\pN_.:/*-]+$`)
-	paramName = regexp.MustCompile(`^[\pL_][\pL\pN_.-]*$`)
+	toolName  = lazily(`^[\pL\pN_.:/*-]+$`)
+	paramName = lazily(`^[\pL_][\pL\pN_.-]*$`)
 )
+
+// lazily compiles a pattern at its first use: classes of Unicode are large, and
+// most runs of the program match nothing.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // Parse reads a rule for one of the lists Deny, Ask and Allow. String writes what
 // Parse reads.
@@ -89,7 +96,7 @@ func parse(text string) (Rule, error) {
 		return r, fmt.Errorf("there is a space after %s; write %s(…)", strings.TrimSpace(tool), strings.TrimSpace(tool))
 	case strings.Contains(tool, ")"):
 		return r, errors.New("a ) stands without a (; " + example)
-	case !toolName.MatchString(tool):
+	case !toolName().MatchString(tool):
 		return r, fmt.Errorf("%q is no name of a tool; %s", uzda.Clip(tool, 40), example)
 	case !has:
 		return r, nil
@@ -121,7 +128,7 @@ var specials = map[string][]string{
 
 // takes says whether a word before a colon is the name of an argument.
 func (r Rule) takes(param string) bool {
-	if !paramName.MatchString(param) {
+	if !paramName().MatchString(param) {
 		return false
 	}
 	for _, t := range r.tools() {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,7 +28,7 @@ type Secrets struct {
 // A form is a spelling of a value and what replaces it.
 type form struct{ find, put string }
 
-var _ uzda.Redactor = (*Secrets)(nil)
+var _ uzda.Tailer = (*Secrets)(nil)
 
 const secretOpen, secretClose = "{{secret:", "}}"
 
@@ -49,14 +48,14 @@ func NewSecrets(values map[string]string) *Secrets {
 		if _, isName := values[v]; isName { // one variable names another
 			continue
 		}
-		name = badName.ReplaceAllString(name, "_")
+		name = badName().ReplaceAllString(name, "_")
 		s.values[name] = v
 		s.add(name, v)
 	}
 	return s
 }
 
-var badName = regexp.MustCompile(`[^\pL\pN_.-]`)
+var badName = lazily(`[^\pL\pN_.-]`)
 
 // commonWords stand in variables of secrets where there is no secret.
 var commonWords = []string{
@@ -65,12 +64,12 @@ var commonWords = []string{
 }
 
 // keyNames are the names of variables that hold secrets.
-var keyNames = regexp.MustCompile(`(?i)(^|_)(API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|AUTH_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|PASSPHRASE)$`)
+var keyNames = lazily(`(?i)(^|_)(API_?KEY|ACCESS_?KEY|SECRET_?KEY|PRIVATE_?KEY|AUTH_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASS|PWD|PASSPHRASE)$`)
 
 // keyLike are names that hold a secret if their value looks like one.
 var (
-	keyLike = regexp.MustCompile(`(?i)_KEY$`)
-	random  = regexp.MustCompile(`^\S*(?:[0-9]\S*[A-Za-z]|[A-Za-z]\S*[0-9])\S*$`)
+	keyLike = lazily(`(?i)_KEY$`)
+	random  = lazily(`^\S*(?:[0-9]\S*[A-Za-z]|[A-Za-z]\S*[0-9])\S*$`)
 )
 
 // notKeys look like them and hold a directory.
@@ -84,8 +83,8 @@ func FromEnv(environ []string) *Secrets {
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		value = strings.TrimSpace(value)
-		isKey := keyNames.MatchString(name) && !slices.Contains(notKeys, strings.ToUpper(name))
-		if isKey || keyLike.MatchString(name) && len(value) >= 16 && random.MatchString(value) {
+		isKey := keyNames().MatchString(name) && !slices.Contains(notKeys, strings.ToUpper(name))
+		if isKey || keyLike().MatchString(name) && len(value) >= 16 && random().MatchString(value) {
 			found[name] = value
 			continue
 		}
@@ -198,6 +197,20 @@ func (s *Secrets) Redact(text string, own bool) (clean string, found int) {
 type hit struct {
 	from, to int
 	put      string
+}
+
+// Begun returns the length of the longest end of text with which a value begins,
+// as it is or as it stands in JSON.
+func (s *Secrets) Begun(text string) int {
+	most := 0
+	for _, f := range s.forms {
+		for n := min(len(f.find)-1, len(text)); n > most; n-- {
+			if strings.HasSuffix(text, f.find[:n]) {
+				most = n
+			}
+		}
+	}
+	return most
 }
 
 func places(hits []hit, text string, forms []form) []hit {

@@ -24,6 +24,8 @@ type Delegate struct {
 
 var _ uzda.Tool = Delegate{}
 
+var _ agent.Resumer = bound{}
+
 // source begins the source of these tools, with the agent's name after it.
 const source = "agent "
 
@@ -48,6 +50,9 @@ type bound struct {
 	Delegate
 	h *Host
 }
+
+// Resumes says that a lost use runs again: it finds the child that it began.
+func (bound) Resumes() {}
 
 func (b bound) Check(raw json.RawMessage) (json.RawMessage, error) {
 	var in struct{ Task string }
@@ -92,10 +97,10 @@ func (b bound) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	if err != nil {
 		return uzda.Result{}, err
 	}
-	if _, err := b.h.Post(ctx, id, uzda.Posted{ID: "task", Blocks: uzda.Say(in.Task), By: string(use.Session)}); err != nil {
+	if _, err := b.h.Post(ctx, id, uzda.Posted{ID: "task", Blocks: uzda.Say(in.Task, s.Labels...), By: string(use.Session)}); err != nil {
 		return uzda.Result{}, err
 	}
-	b.h.adopt(use.Session, id)
+	b.h.adopt(use.Session, []uzda.SessionID{id})
 	return uzda.Result{Pending: &uzda.Pending{On: string(uzda.WaitChild), Ref: string(id),
 		Hold: uzda.Spend{Steps: o.Budget.Steps, Calls: o.Budget.Calls, Tokens: o.Budget.Tokens, Cost: o.Budget.Cost}}}, nil
 }
@@ -139,66 +144,4 @@ func (b bound) budget(s *agent.State, beside int) uzda.Limits {
 	out.Tokens = int(share(int64(out.Tokens), int64(l.Tokens), int64(t.Tokens)))
 	out.Cost = uzda.Money(share(int64(out.Cost), int64(l.Cost), int64(t.Cost)))
 	return out
-}
-
-func (h *Host) adopt(parent, kid uzda.SessionID) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	l := h.of(parent)
-	if l.kids == nil {
-		l.kids = map[uzda.SessionID]bool{}
-	}
-	l.kids[kid] = true
-}
-
-// cancelKids passes a cancel on to the children that were started here.
-func (h *Host) cancelKids(l *live) {
-	h.mu.Lock()
-	kids := l.kids
-	l.kids = nil
-	h.mu.Unlock()
-	for kid := range kids {
-		h.work.Go(func() {
-			if _, err := h.Post(h.ctxOpen(), kid, uzda.Cancelled{ID: "parent", Why: "its parent was cancelled"}); err != nil && h.c.Log != nil {
-				h.c.Log.Debug("cancel a child", "session", kid, "error", err)
-			}
-		})
-	}
-}
-
-// child runs a session that another one waits for. If it ended, its result is
-// delivered to the parent.
-func (h *Host) child(ctx context.Context, id uzda.SessionID) (bool, error) {
-	l, idle := h.begin(id)
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		<-idle // its turn is being cancelled
-	}
-	h.mu.Lock()
-	err := l.err
-	h.mu.Unlock()
-	if err != nil {
-		return false, err
-	}
-	s, err := h.State(h.ctxOpen(), id)
-	if err != nil {
-		return false, err
-	}
-	o := s.Outcome(id)
-	if o == nil || o.Reason.Outcome() == uzda.Waiting {
-		return false, nil
-	}
-	r := uzda.ToolResult{Use: s.Opened.Use, Effect: uzda.EffectDone, Blocks: uzda.Say(o.Answer)}
-	r.Labels = s.Labels
-	if o.Reason.Outcome() != uzda.Finished {
-		r.IsError, r.Code = true, uzda.CodeFailed
-		r.Blocks = uzda.Say(fmt.Sprintf("The delegated task did not end well (%s: %s). What it had said: %s", o.Reason, o.Detail, o.Answer))
-	}
-	_, err = h.c.Store.Append(h.ctxOpen(), s.Opened.Parent, uzda.At{Head: uzda.AnyHead},
-		uzda.Delivered{ID: "child-" + string(id), Result: r, Spent: s.Last.Spent()})
-	if err != nil {
-		return false, fmt.Errorf("deliver the result of session %s: %w", id, err)
-	}
-	return true, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -25,10 +26,11 @@ type Config struct {
 	Store  uzda.Store
 	Agents map[string]agent.Agent
 
-	Prices uzda.Pricer   // nil: no price is known
-	Redact uzda.Redactor // nil: nothing is hidden
-	Holder string        // who runs, for session_busy; default program, host and process
-	Log    *slog.Logger  // nil: silent
+	Prices  uzda.Pricer   // nil: no price is known
+	Redact  uzda.Redactor // nil: nothing is hidden
+	Holder  string        // who runs, for session_busy; default process and host
+	Program string        // name and version, recorded in each session; default the main module's
+	Log     *slog.Logger  // nil: silent
 
 	// Manual leaves running to Run: a post alone starts nothing. A program that
 	// does one task and ends wants this.
@@ -48,8 +50,9 @@ type Host struct {
 	stop context.CancelCauseFunc
 	work sync.WaitGroup
 
-	mu   sync.Mutex
-	live map[uzda.SessionID]*live
+	mu     sync.Mutex
+	live   map[uzda.SessionID]*live
+	closed bool
 }
 
 var _ uzda.Host = (*Host)(nil)
@@ -57,18 +60,24 @@ var _ uzda.Host = (*Host)(nil)
 // live is what a host knows of a session that runs here or is watched here. An
 // idle session has none.
 type live struct {
-	running  bool
-	again    bool          // something came while it ran
-	idle     chan struct{} // closed when the run has ended
-	state    *agent.State  // at the end of the last run
-	err      error
+	flight   *flight  // nil: it does not run
+	again    bool     // it must look again
+	want     uzda.Seq // an event that was posted here while it ran
 	watchers []*watcher
-	kids     map[uzda.SessionID]bool // children that this host started
 	timer    *time.Timer
+	kids     map[uzda.SessionID]bool // that its uses wait for, as far as is known here
+	ending   []*flight               // of children that were cancelled with it
 }
 
-// New makes a host. It panics if the store is missing, or an agent has no model:
-// a first run finds that.
+// A flight is one run of a session, and what it came to once done is closed.
+type flight struct {
+	done  chan struct{}
+	state *agent.State
+	err   error
+}
+
+// New makes a host. It panics if the store is missing, an agent has no model, or
+// delegates to one that is not there: a first run finds that.
 func New(c Config) *Host {
 	if c.Store == nil {
 		panic("session: Config.Store is missing")
@@ -76,6 +85,11 @@ func New(c Config) *Host {
 	if c.Holder == "" {
 		name, _ := os.Hostname()
 		c.Holder = fmt.Sprintf("process %d on %s", os.Getpid(), name)
+	}
+	if c.Program == "" {
+		if info, ok := debug.ReadBuildInfo(); ok {
+			c.Program = strings.TrimSpace(info.Main.Path + " " + info.Main.Version)
+		}
 	}
 	h := &Host{c: c, runners: map[string]*agent.Runner{}, live: map[uzda.SessionID]*live{}}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
@@ -86,6 +100,9 @@ func New(c Config) *Host {
 		a.Tools = slices.Clone(a.Tools)
 		for i, t := range a.Tools {
 			if d, ok := t.(Delegate); ok {
+				if _, here := c.Agents[d.Agent]; !here {
+					panic("session: the agent " + name + " delegates to " + d.Agent + ", which is not there")
+				}
 				a.Tools[i] = bound{d, h}
 			}
 		}
@@ -95,12 +112,15 @@ func New(c Config) *Host {
 	return h
 }
 
+var errClosing = errors.New("the host is closing")
+
 // Close cancels the turns that run here, waits for them and for tools that were
 // abandoned, and leaves the store open: whoever opened it closes it. It returns
 // an error if a tool has still not ended.
 func (h *Host) Close() error {
-	h.stop(errors.New("the host is closing"))
+	h.stop(errClosing)
 	h.mu.Lock()
+	h.closed = true
 	for _, l := range h.live {
 		if l.timer != nil {
 			l.timer.Stop()
@@ -123,7 +143,7 @@ func NewID(now time.Time) uzda.SessionID {
 	for i := range 6 {
 		b[i] = byte(ms >> (8 * (5 - i)))
 	}
-	rand.Read(b[6:]) //nolint:errcheck // it never fails
+	_, _ = rand.Read(b[6:]) // it never fails
 	return uzda.SessionID(strings.ToLower(crockford.EncodeToString(b[:])))
 }
 
@@ -137,7 +157,7 @@ func (h *Host) now() time.Time {
 }
 
 // Open makes a session, or finds the one with the id of o: then the rest of o
-// does not count.
+// does not count. What was posted before a session was opened waits in it.
 func (h *Host) Open(ctx context.Context, o uzda.Opening) (uzda.SessionID, error) {
 	if o.ID == "" {
 		o.ID = NewID(h.now())
@@ -145,91 +165,59 @@ func (h *Host) Open(ctx context.Context, o uzda.Opening) (uzda.SessionID, error)
 	if err := o.ID.Check(); err != nil {
 		return "", err
 	}
-	for _, err := range h.c.Store.Read(ctx, o.ID, 0) {
-		if err != nil {
-			return "", fmt.Errorf("open session %s: %w", o.ID, err)
+	for tries := 0; ; tries++ {
+		found, head, err := h.opened(ctx, o.ID)
+		if err == nil && found == nil {
+			if _, ok := h.runners[o.Agent]; !ok && len(h.runners) > 0 {
+				return "", fmt.Errorf("open session %s: there is no agent %q here", o.ID, o.Agent)
+			}
+			if err = h.open(ctx, o, head); err == nil && head > 0 && !h.c.Manual {
+				h.wake(o.ID, head)
+			}
 		}
-		return o.ID, nil
-	}
-	if _, ok := h.runners[o.Agent]; !ok && len(h.runners) > 0 {
-		return "", fmt.Errorf("open session %s: there is no agent %q here", o.ID, o.Agent)
-	}
-	epoch, err := h.c.Store.Acquire(ctx, o.ID, h.c.Holder)
-	var busy *uzda.Busy
-	if errors.As(err, &busy) { // somebody opens it right now
-		return o.ID, nil
-	}
-	if err != nil {
+		var busy *uzda.Busy
+		switch {
+		case err == nil:
+			return o.ID, nil
+		case tries == patience:
+		case errors.Is(err, uzda.ErrConflict): // something was posted meanwhile
+			continue
+		case errors.As(err, &busy): // somebody opens it right now
+			if err = look(50*time.Millisecond).Wait(ctx, o.ID, 0); err == nil {
+				continue
+			}
+		}
 		return "", fmt.Errorf("open session %s: %w", o.ID, err)
+	}
+}
+
+// patience is how often Open looks whether another process has opened a session.
+const patience = 100
+
+// opened looks for what a session was opened with; nil if it was not. head is how
+// far it looked.
+func (h *Host) opened(ctx context.Context, id uzda.SessionID) (o *uzda.Opened, head uzda.Seq, err error) {
+	for e, err := range h.c.Store.Read(ctx, id, 0) {
+		if err != nil {
+			return nil, 0, err
+		}
+		head = e.Seq
+		if b, ok := e.Body.(uzda.Opened); ok {
+			return &b, head, nil
+		}
+	}
+	return nil, head, nil
+}
+
+func (h *Host) open(ctx context.Context, o uzda.Opening, head uzda.Seq) error {
+	epoch, err := h.c.Store.Acquire(ctx, o.ID, h.c.Holder)
+	if err != nil {
+		return err
 	}
 	defer h.c.Store.Release(context.WithoutCancel(ctx), o.ID, epoch) //nolint:errcheck // a lease ends by itself too
-	_, err = h.c.Store.Append(ctx, o.ID, uzda.At{Head: 0, Epoch: epoch}, uzda.Opened{Format: 1, Agent: o.Agent, Dir: o.Dir,
-		Parent: o.Parent, Use: o.Use, Depth: o.Depth, Budget: o.Budget, Scope: o.Scope, Charge: o.Charge})
-	if err != nil && !errors.Is(err, uzda.ErrConflict) {
-		return "", fmt.Errorf("open session %s: %w", o.ID, err)
-	}
-	return o.ID, nil
-}
-
-// Post gives a session an input. One that lacks an ID gets one. Text is made
-// UTF-8 and secrets are hidden before it is stored. An Edited is made at once, if
-// no runner has the session.
-func (h *Host) Post(ctx context.Context, id uzda.SessionID, in uzda.Input) (uzda.Seq, error) {
-	body := h.prepare(in)
-	if e, ok := body.(uzda.Edited); ok {
-		return h.edit(ctx, id, e)
-	}
-	evs, err := h.c.Store.Append(ctx, id, uzda.At{Head: uzda.AnyHead}, body)
-	if err != nil {
-		return 0, fmt.Errorf("post to session %s: %w", id, err)
-	}
-	h.tell(id, evs...)
-	if !h.c.Manual {
-		h.wake(id)
-	}
-	return evs[0].Seq, nil
-}
-
-// prepare gives an input its id, and lets nothing in that must not be seen.
-func (h *Host) prepare(in uzda.Input) uzda.Body {
-	fresh := func(id *string) {
-		if *id == "" {
-			*id = "in-" + string(NewID(h.now()))
-		}
-	}
-	switch b := in.(type) {
-	case uzda.Posted:
-		fresh(&b.ID)
-		b.Blocks = agent.Clean(h.c.Redact, b.Blocks)
-		return b
-	case uzda.Answered:
-		fresh(&b.ID)
-		return b
-	case uzda.Cancelled:
-		fresh(&b.ID)
-		return b
-	case uzda.Delivered:
-		fresh(&b.ID)
-		b.Result.Blocks = agent.Clean(h.c.Redact, b.Result.Blocks)
-		return b
-	case uzda.Resolved:
-		fresh(&b.ID)
-		return b
-	case uzda.Noted:
-		fresh(&b.ID)
-		return b
-	}
-	return in
-}
-
-func (h *Host) edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uzda.Seq, error) {
-	r := &agent.Runner{Store: h.c.Store, Holder: h.c.Holder}
-	seq, err := r.Edit(ctx, id, e)
-	if err != nil {
-		return 0, err
-	}
-	h.wakeWatchers(id)
-	return seq, nil
+	_, err = h.c.Store.Append(ctx, o.ID, uzda.At{Head: head, Epoch: epoch}, uzda.Opened{Format: 1, Agent: o.Agent, Dir: o.Dir,
+		Parent: o.Parent, Use: o.Use, Depth: o.Depth, Budget: o.Budget, Scope: o.Scope, Charge: o.Charge, By: h.c.Program})
+	return err
 }
 
 // State folds a session from its journal.
@@ -254,10 +242,11 @@ func (h *Host) Ask(ctx context.Context, agentName, text string) (string, error) 
 
 // Say is Ask in a session that there is.
 func (h *Host) Say(ctx context.Context, id uzda.SessionID, text string) (string, error) {
-	if _, err := h.Post(ctx, id, uzda.Posted{Blocks: uzda.Say(text)}); err != nil {
+	seq, err := h.Post(ctx, id, uzda.Posted{Blocks: uzda.Say(text)})
+	if err != nil {
 		return "", err
 	}
-	s, err := h.Run(ctx, id)
+	s, err := h.run(ctx, id, seq)
 	if err != nil {
 		return "", Failure(id, err)
 	}
@@ -283,6 +272,10 @@ func Failure(id uzda.SessionID, err error) *uzda.Outcome {
 		o.Reason, o.Hint = uzda.SessionBusy, "wait for it, or use another session"
 	case errors.Is(err, uzda.ErrFenced):
 		o.Reason, o.Hint = uzda.SessionBusy, "this runner was stopped for too long, and another has taken over"
+	case errors.Is(err, context.Canceled), errors.Is(err, errClosing):
+		o.Reason, o.Hint = uzda.CancelledByUser, "`uzda resume` goes on"
+	case errors.Is(err, uzda.ErrNotFound):
+		o.Reason, o.Hint = uzda.ConfigError, "look at `uzda sessions` for the sessions that there are"
 	case errors.Is(err, errNoAgent):
 		o.Reason, o.Hint = uzda.ConfigError, "name it in the configuration, or run the session with another one"
 	}

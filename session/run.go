@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -16,82 +15,105 @@ var errNoAgent = errors.New("the session's agent is not here")
 // Run advances a session, and the children that it waits for, until it rests or
 // waits for something from outside. When ctx ends, the turn is cancelled. A
 // session that another process holds is *uzda.Busy; one that this host runs
-// already is waited for.
+// already is waited for. The state is not to be changed.
 func (h *Host) Run(ctx context.Context, id uzda.SessionID) (*agent.State, error) {
-	stop := context.AfterFunc(ctx, func() { h.cancel(id, context.Cause(ctx)) })
-	defer stop()
-	for {
-		l, idle := h.begin(id)
-		select {
-		case <-idle:
-		case <-h.ctx.Done():
-			<-idle // its turn is being cancelled
-		}
-		h.mu.Lock()
-		s, err, again := l.state, l.err, l.again
-		l.state = nil
-		h.forget(id, l)
-		h.mu.Unlock()
-		if !again {
-			if s == nil && err == nil { // another Run took it
-				s, err = h.State(context.WithoutCancel(ctx), id)
+	return h.run(ctx, id, 0)
+}
+
+// run is Run for somebody who has posted an event; 0: whatever there is.
+func (h *Host) run(ctx context.Context, id uzda.SessionID, posted uzda.Seq) (*agent.State, error) {
+	if ctx.Err() != nil { // before it begins
+		h.cancel(id, context.Cause(ctx))
+	} else {
+		told := make(chan struct{})
+		stop := context.AfterFunc(ctx, func() {
+			defer close(told)
+			h.cancel(id, context.Cause(ctx))
+		})
+		defer func() {
+			if !stop() {
+				<-told
 			}
-			return s, err
-		}
+		}()
+	}
+	f := h.begin(id, posted)
+	<-f.done
+	return f.state, f.err
+}
+
+// cancel ends the turn that goes on, and no later one.
+func (h *Host) cancel(id uzda.SessionID, cause error) {
+	s, err := h.State(h.ctxOpen(), id)
+	if err == nil && s.Turn.Seq != 0 {
+		_, err = h.Post(h.ctxOpen(), id, uzda.Cancelled{Turn: s.Turn.Seq, Why: cause.Error(), By: h.c.Holder})
+	}
+	if err != nil {
+		h.debug("cancel", id, err)
 	}
 }
 
-// cancel ends the turn that runs here.
-func (h *Host) cancel(id uzda.SessionID, cause error) {
-	why := "cancelled"
-	if cause != nil {
-		why = cause.Error()
-	}
-	if _, err := h.Post(context.Background(), id, uzda.Cancelled{Why: why, By: h.c.Holder}); err != nil && h.c.Log != nil {
-		h.c.Log.Debug("cancel", "session", id, "error", err)
+func (h *Host) debug(doing string, id uzda.SessionID, err error) {
+	if h.c.Log != nil {
+		h.c.Log.Debug(doing, "session", id, "error", err)
 	}
 }
 
 // wake lets a session run in the background, if it can.
-func (h *Host) wake(id uzda.SessionID) {
-	if len(h.runners) > 0 && h.ctx.Err() == nil {
-		h.begin(id)
+func (h *Host) wake(id uzda.SessionID, posted uzda.Seq) {
+	if len(h.runners) > 0 {
+		h.begin(id, posted)
 	}
 }
 
-// begin starts a run of the session, or notes that the one that runs must look
-// again. The channel is closed when the run has ended.
-func (h *Host) begin(id uzda.SessionID) (*live, <-chan struct{}) {
+// begin starts a run of the session. One that runs already is told to go on until
+// it has seen what was posted, or with 0 to look once more.
+func (h *Host) begin(id uzda.SessionID, posted uzda.Seq) *flight {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	l := h.of(id)
-	if l.running {
-		l.again = true
-		return l, l.idle
+	if h.closed {
+		f := &flight{done: make(chan struct{}), err: fmt.Errorf("run session %s: %w", id, errClosing)}
+		close(f.done)
+		return f
 	}
-	l.running, l.again, l.idle = true, false, make(chan struct{})
+	l := h.of(id)
+	if l.flight != nil {
+		l.again, l.want = l.again || posted == 0, max(l.want, posted)
+		return l.flight
+	}
+	if l.timer != nil {
+		l.timer.Stop()
+		l.timer = nil
+	}
+	f := &flight{done: make(chan struct{})}
+	l.flight, l.again, l.want = f, false, 0
 	h.work.Add(1)
-	go h.background(id, l)
-	return l, l.idle
+	go h.background(id, l, f)
+	return f
 }
 
 // background runs a session until it has nothing more to do.
-func (h *Host) background(id uzda.SessionID, l *live) {
+func (h *Host) background(id uzda.SessionID, l *live, f *flight) {
 	defer h.work.Done()
 	for {
 		s, err := h.drive(h.ctx, id)
+		if err == nil {
+			err = h.deliver(id, s)
+		}
+		for _, kid := range h.ending(l) {
+			<-kid.done
+		}
+		news := err == nil && h.hasNews(id, s.Head)
 		h.mu.Lock()
-		if l.again && err == nil && h.ctx.Err() == nil {
+		if err == nil && h.ctx.Err() == nil && (news || l.again || l.want > s.Head || len(l.ending) > 0) {
 			l.again = false
 			h.mu.Unlock()
 			continue
 		}
-		l.again = false
-		l.running, l.state, l.err = false, s, err
-		close(l.idle)
+		f.state, f.err, l.flight = s, err, nil
 		h.later(id, l, s, err)
 		h.forget(id, l)
 		h.mu.Unlock()
+		close(f.done)
 		if err != nil && h.c.Log != nil {
 			h.c.Log.Info("a run ended", "session", id, "error", err)
 		}
@@ -99,10 +121,21 @@ func (h *Host) background(id uzda.SessionID, l *live) {
 	}
 }
 
+// hasNews says whether a session has an event after a number.
+func (h *Host) hasNews(id uzda.SessionID, after uzda.Seq) bool {
+	for _, err := range h.c.Store.Read(h.ctxOpen(), id, after) {
+		if err != nil {
+			h.debug("look for news", id, err) // the next run will meet it
+		}
+		return true
+	}
+	return false
+}
+
 // later wakes a session again when its timer is due, or when the process that
 // holds it may be done; h.mu is held.
 func (h *Host) later(id uzda.SessionID, l *live, s *agent.State, err error) {
-	if h.c.Manual || h.ctx.Err() != nil {
+	if h.c.Manual || h.closed {
 		return
 	}
 	var busy *uzda.Busy
@@ -110,27 +143,27 @@ func (h *Host) later(id uzda.SessionID, l *live, s *agent.State, err error) {
 	switch {
 	case errors.As(err, &busy):
 		wait = time.Second
-	case err == nil && s != nil && s.Parked != nil && !s.Parked.Until.IsZero():
+	case err == nil && s.Parked != nil && !s.Parked.Until.IsZero():
 		wait = max(0, s.Parked.Until.Sub(h.now()))
 	default:
 		return
 	}
-	if l.timer != nil {
-		l.timer.Stop()
-	}
-	l.timer = time.AfterFunc(wait, func() { h.wake(id) })
+	l.timer = time.AfterFunc(wait, func() { h.wake(id, 0) })
 }
 
 // drive runs a session, and while it waits for children, those.
 func (h *Host) drive(ctx context.Context, id uzda.SessionID) (*agent.State, error) {
+	r, err := h.runnerOf(id)
+	if err != nil {
+		return nil, err
+	}
+	f := family{h: h, parent: id, out: map[uzda.SessionID]bool{}, done: make(chan kid), quit: make(chan struct{})}
+	defer close(f.quit)
 	for {
-		name, err := h.agentOf(id)
-		if err != nil {
-			return nil, err
-		}
-		r, ok := h.runners[name]
-		if !ok {
-			return nil, fmt.Errorf("run session %s: agent %q: %w", id, name, errNoAgent)
+		if delegates(r) {
+			if err := h.passOn(id); err != nil {
+				return nil, err
+			}
 		}
 		s, err := r.Run(ctx, id)
 		if err != nil {
@@ -140,61 +173,28 @@ func (h *Host) drive(ctx context.Context, id uzda.SessionID) (*agent.State, erro
 		if len(kids) == 0 {
 			return s, nil
 		}
-		if moved, err := h.children(ctx, kids); err != nil || !moved {
+		if moved, err := f.wait(ctx, s, kids); err != nil || !moved {
 			return s, err
 		}
 	}
 }
 
-// children runs sessions that a parent waits for, and says whether one ended.
-func (h *Host) children(ctx context.Context, kids []uzda.SessionID) (bool, error) {
-	var wait sync.WaitGroup
-	ended := make([]bool, len(kids))
-	errs := make([]error, len(kids))
-	for i, kid := range kids {
-		wait.Go(func() { ended[i], errs[i] = h.child(ctx, kid) })
+func (h *Host) runnerOf(id uzda.SessionID) (*agent.Runner, error) {
+	o, _, err := h.opened(h.ctxOpen(), id)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("run session %s: %w", id, err)
+	case o == nil: // what was posted waits until it is opened
+		return nil, fmt.Errorf("run session %s: it was not opened: %w", id, uzda.ErrNotFound)
 	}
-	wait.Wait()
-	for _, e := range ended {
-		if e {
-			return true, nil
-		}
+	r, ok := h.runners[o.Agent]
+	if !ok {
+		return nil, fmt.Errorf("run session %s: agent %q: %w", id, o.Agent, errNoAgent)
 	}
-	return false, errors.Join(errs...)
+	return r, nil
 }
 
-func waitsFor(s *agent.State) []uzda.SessionID {
-	if s.Parked == nil {
-		return nil
-	}
-	var kids []uzda.SessionID
-	for _, u := range s.Uses {
-		if u.Result == nil && u.Pending != nil && u.Pending.On == string(uzda.WaitChild) && u.Pending.Ref != "" {
-			kids = append(kids, uzda.SessionID(u.Pending.Ref))
-		}
-	}
-	return kids
-}
-
-func (h *Host) agentOf(id uzda.SessionID) (string, error) {
-	for e, err := range h.c.Store.Read(h.ctxOpen(), id, 0) {
-		if err != nil {
-			return "", fmt.Errorf("run session %s: %w", id, err)
-		}
-		if b, ok := e.Body.(uzda.Opened); ok {
-			return b.Agent, nil
-		}
-		break
-	}
-	if len(h.runners) == 1 { // posted before it was opened
-		for name := range h.runners {
-			return name, nil
-		}
-	}
-	return "", fmt.Errorf("run session %s: %w", id, uzda.ErrNotFound)
-}
-
-// ctxOpen is for what must still be read while the host closes.
+// ctxOpen is for what must still be done while the host closes.
 func (h *Host) ctxOpen() context.Context { return context.WithoutCancel(h.ctx) }
 
 // of returns what is known of a session; h.mu is held.
@@ -209,7 +209,7 @@ func (h *Host) of(id uzda.SessionID) *live {
 
 // forget drops what is known of a session once nothing needs it; h.mu is held.
 func (h *Host) forget(id uzda.SessionID, l *live) {
-	if !l.running && len(l.watchers) == 0 && l.timer == nil && h.live[id] == l {
+	if l.flight == nil && len(l.watchers) == 0 && l.timer == nil && h.live[id] == l {
 		delete(h.live, id)
 	}
 }

@@ -12,16 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/journal"
 	"github.com/uzda-dev/uzda/model/script"
 	"github.com/uzda-dev/uzda/session"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // look is a read-only tool.
 type look struct{ calls func(uzda.Use) string }
@@ -233,123 +229,6 @@ func TestApproval(t *testing.T) { // S1 case:P05
 	}
 	if s, err = other.Run(t.Context(), o.Session); err != nil || s.Ended == nil || s.Ended.Reason != uzda.EndTurn || len(sent) != 1 {
 		t.Fatalf("got %+v, %v, sent %d", s.Ended, err, len(sent))
-	}
-}
-
-// A delegated task is a session of its own; its answer is the result of the use,
-// and its spending is the parent's.
-func TestDelegate(t *testing.T) { // O1
-	t.Parallel()
-	store := journal.Memory()
-	h := host(t, store, map[string]agent.Agent{
-		"lead":   {Model: script.Model{Turns: []script.Turn{{Calls: []script.Call{{Name: "delegate_to_reader", Input: `{"task":"read it"}`}, {Name: "look", Input: "{}"}}}, turn("The reader says {{result.1.text}}.")}}, Tools: []uzda.Tool{session.Delegate{Agent: "reader"}, look{}}},
-		"reader": {Model: script.Model{Turns: []script.Turn{turn("", "look"), turn("forty-two")}}, Tools: []uzda.Tool{look{}, session.Delegate{Agent: "reader"}}},
-	}, manual)
-	answer, err := h.Ask(t.Context(), "lead", "find out")
-	if err != nil || answer != "The reader says forty-two." {
-		t.Fatalf("got %q, %v", answer, err)
-	}
-	var parent, kid uzda.SessionInfo
-	for info, err := range store.List(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.Parent == "" {
-			parent = info
-		} else {
-			kid = info
-		}
-	}
-	if kid.Parent != parent.ID || !strings.HasPrefix(string(kid.ID), string(parent.ID)+"-") {
-		t.Errorf("the child %s has the parent %s, want %s", kid.ID, kid.Parent, parent.ID)
-	}
-	s, _ := h.State(t.Context(), parent.ID)
-	if s.Last.Steps != 4 || s.Last.Calls != 3 { // 2 + 2 asks; 2 uses and the child's one
-		t.Errorf("the parent counts %d steps and %d calls", s.Last.Steps, s.Last.Calls)
-	}
-}
-
-// A child may not delegate further than the depth that its root allows, and a
-// turn has a bound on its children.
-func TestDelegateBounds(t *testing.T) { // case:A01
-	t.Parallel()
-	five := script.Turn{}
-	for range 5 {
-		five.Calls = append(five.Calls, script.Call{Name: "delegate_to_a", Input: `{"task":"again"}`})
-	}
-	store := journal.Memory()
-	h := host(t, store, map[string]agent.Agent{"a": {Model: script.Model{Turns: []script.Turn{five, turn("done")}}, Tools: []uzda.Tool{session.Delegate{Agent: "a", Effects: uzda.Effects{Independent: true}}},
-		Limits: uzda.Limits{Children: 3}}}, manual)
-	if _, err := h.Ask(t.Context(), "a", "go"); err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for range store.List(t.Context()) {
-		n++
-	}
-	if n != 4 {
-		t.Errorf("%d sessions, want the root and its 3 children", n)
-	}
-}
-
-// A child that asks parks its root; the answer to the child lets both go on.
-func TestChildAsks(t *testing.T) {
-	t.Parallel()
-	sent := make(chan uzda.Use, 9)
-	store := journal.Memory()
-	h := host(t, store, map[string]agent.Agent{
-		"lead":   {Model: script.Model{Turns: []script.Turn{{Calls: []script.Call{{Name: "delegate_to_sender", Input: `{"task":"send it"}`}}}, turn("Done: {{result.1.text}}")}}, Tools: []uzda.Tool{session.Delegate{Agent: "sender"}}},
-		"sender": {Model: script.Model{Turns: []script.Turn{turn("", "send"), turn("sent")}}, Tools: []uzda.Tool{send{sent}}, Gates: []uzda.Gate{asks{}}},
-	}, manual)
-	_, err := h.Ask(t.Context(), "lead", "go")
-	var o *uzda.Outcome
-	if !errors.As(err, &o) || o.Reason != uzda.WaitChild {
-		t.Fatalf("got %v", err)
-	}
-	root, _ := h.State(t.Context(), o.Session)
-	kid := uzda.SessionID(root.Uses[0].Pending.Ref)
-	ks, err := h.State(t.Context(), kid)
-	if err != nil || len(ks.Waits()) != 1 {
-		t.Fatalf("the child waits for %v, %v", ks.Waits(), err)
-	}
-	if _, err := h.Post(t.Context(), kid, uzda.Answered{Use: ks.Waits()[0].ID, Hash: ks.Waits()[0].Judged.Hash, Verdict: uzda.Verdict{Decision: uzda.Allow}}); err != nil {
-		t.Fatal(err)
-	}
-	s, err := h.Run(t.Context(), o.Session)
-	if err != nil || s.Ended == nil || s.Last.Answer != "Done: sent" || len(sent) != 1 {
-		t.Fatalf("got %+v, %v", s.Ended, err)
-	}
-}
-
-// Cancelling a parent cancels what it delegated.
-func TestCancelChild(t *testing.T) { // L11
-	t.Parallel()
-	store := journal.Memory()
-	h := host(t, store, map[string]agent.Agent{
-		"lead": {Model: script.Model{Turns: []script.Turn{{Calls: []script.Call{{Name: "delegate_to_slow", Input: `{"task":"x"}`}}}}}, Tools: []uzda.Tool{session.Delegate{Agent: "slow"}}},
-		"slow": {Model: script.Model{Turns: []script.Turn{{Text: "x", Delay: time.Hour}}}},
-	}, manual)
-	id, _ := h.Open(t.Context(), uzda.Opening{Agent: "lead"})
-	if _, err := h.Post(t.Context(), id, uzda.Posted{Blocks: uzda.Say("go")}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	go func() {
-		for e := range h.Watch(t.Context(), id, 0) {
-			if e.Body.Kind() == "parked" {
-				stop()
-				return
-			}
-		}
-	}()
-	s, err := h.Run(ctx, id)
-	if err != nil || s.Ended == nil || s.Ended.Reason != uzda.CancelledByUser {
-		t.Fatalf("got %+v, %v", s, err)
-	}
-	for info := range store.List(t.Context()) {
-		if info.Parent != "" && info.Status != "cancelled" {
-			t.Errorf("the child is %s", info.Status)
-		}
 	}
 }
 

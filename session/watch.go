@@ -62,8 +62,8 @@ func (h *Host) tell(id uzda.SessionID, evs ...uzda.Event) {
 		w.push(evs)
 	}
 	for _, e := range evs {
-		if _, ok := e.Body.(uzda.Cancelled); ok && l != nil {
-			h.cancelKids(l)
+		if b, ok := e.Body.(uzda.Ended); ok && b.Reason == uzda.CancelledByUser {
+			h.cancelKids(id, e.Seq)
 		}
 	}
 }
@@ -78,6 +78,38 @@ func (h *Host) wakeWatchers(id uzda.SessionID) {
 	}
 }
 
+// every is how often to look for the events of other processes, in a store that
+// can't tell.
+func (h *Host) every() time.Duration {
+	if h.c.Poll > 0 {
+		return h.c.Poll
+	}
+	return 100 * time.Millisecond
+}
+
+// asks keeps deltas back that come after their reply, which the journal gave first.
+type asks struct{ last, done int }
+
+func (a *asks) through(yield func(uzda.Event, error) bool) func(uzda.Event, error) bool {
+	return func(e uzda.Event, err error) bool {
+		switch b := e.Body.(type) {
+		case uzda.Asked:
+			a.last = b.Ordinal
+		case uzda.Said, uzda.Broken, uzda.Ended:
+			a.done = a.last
+		case uzda.Streaming:
+			if b.Ask <= a.done {
+				return true
+			}
+		case uzda.Restarted:
+			if b.Ask <= a.done {
+				return true
+			}
+		}
+		return yield(e, err)
+	}
+}
+
 // Watch yields the events after a number and follows until ctx ends, events of
 // other processes too. Deltas of a reply that runs here are events with Seq 0.
 // The iteration ends without an error when ctx ends.
@@ -85,8 +117,10 @@ func (h *Host) Watch(ctx context.Context, id uzda.SessionID, after uzda.Seq) ite
 	return func(yield func(uzda.Event, error) bool) {
 		w := h.follow(id)
 		defer h.unfollow(id, w)
-		poll := time.NewTicker(max(h.c.Poll, 100*time.Millisecond))
-		defer poll.Stop()
+		news := newNews(ctx, h.c.Store, id, h.every())
+		defer news.stop()
+		var seen asks
+		yield = seen.through(yield)
 		head, more := h.replay(ctx, id, after, yield)
 		for more {
 			evs, lost := w.take()
@@ -112,11 +146,73 @@ func (h *Host) Watch(ctx context.Context, id uzda.SessionID, after uzda.Seq) ite
 			case <-ctx.Done():
 				return
 			case <-w.bell:
-			case <-poll.C:
+			case <-news.after(head):
+				news.head = -1 // it may have been too early: wait anew
 				head, more = h.replay(ctx, id, head, yield)
 			}
 		}
 	}
+}
+
+// news tells of events that other processes stored.
+type news struct {
+	ctx   context.Context
+	quit  context.CancelFunc
+	store uzda.Waiter
+	id    uzda.SessionID
+	head  uzda.Seq // that is waited after; -1: nothing is
+	found chan struct{}
+	work  sync.WaitGroup
+}
+
+func newNews(ctx context.Context, store uzda.Store, id uzda.SessionID, every time.Duration) *news {
+	n := &news{ctx: ctx, quit: func() {}, store: look(every), id: id, head: -1}
+	if w, ok := store.(uzda.Waiter); ok {
+		n.store = w
+	}
+	return n
+}
+
+// look waits by looking from time to time.
+type look time.Duration
+
+func (l look) Wait(ctx context.Context, _ uzda.SessionID, _ uzda.Seq) error {
+	t := time.NewTimer(time.Duration(l))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// after returns a channel that is closed once there may be an event after head.
+// A wait goes on as long as the head stays, so that deltas cost nothing.
+func (n *news) after(head uzda.Seq) <-chan struct{} {
+	if n.head == head {
+		return n.found
+	}
+	n.quit()
+	var ctx context.Context
+	ctx, n.quit = context.WithCancel(n.ctx)
+	found := make(chan struct{})
+	n.head, n.found = head, found
+	n.work.Go(func() {
+		err := n.store.Wait(ctx, n.id, head)
+		if err != nil && ctx.Err() == nil { // reading will say what is wrong
+			err = look(time.Second).Wait(ctx, n.id, head)
+		}
+		if err == nil {
+			close(found)
+		}
+	})
+	return found
+}
+
+func (n *news) stop() {
+	n.quit()
+	n.work.Wait()
 }
 
 // replay yields what the journal has after a number, and says how far it came

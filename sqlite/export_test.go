@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"testing"
 )
 
 // OpenLater opens a store as a program would that has more migrations.
@@ -37,4 +38,28 @@ func (db *DB) Queued() int {
 		n++
 	}
 	return n
+}
+
+// Bury begins the burial of what looks dead in a folder of locks, and returns
+// what ends it.
+func Bury(dir string) func() {
+	held := (&locks{dir: dir}).graves()
+	return func() {
+		for _, g := range held {
+			_ = g.drop()
+		}
+	}
+}
+
+// Lock says whether a name can be locked.
+func Lock(t testing.TB, dir, name string) bool {
+	t.Helper()
+	k, ok, err := (&locks{dir: dir}).try(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok {
+		_ = k.drop()
+	}
+	return ok
 }

@@ -85,7 +85,7 @@ func (db *DB) lock(ctx context.Context) (string, error) {
 	}
 	err = db.write(ctx, 0, func(c *conn) error {
 		for _, g := range graves {
-			if _, err := c.exec(sqlBury, g); err != nil {
+			if _, err := c.exec(sqlBury, g.name); err != nil {
 				return err
 			}
 		}
@@ -93,7 +93,9 @@ func (db *DB) lock(ctx context.Context) (string, error) {
 	})
 	for _, g := range graves {
 		if err == nil {
-			db.locks.remove(g)
+			_ = g.drop() // it is only to tidy up
+		} else {
+			_ = g.file.Unlock()
 		}
 	}
 	return name, err

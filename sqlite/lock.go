@@ -39,17 +39,16 @@ func (l *locks) mine() (name string, made bool, err error) {
 	if l.closed {
 		return "", false, errClosed
 	}
-	if l.own == nil {
+	for l.own == nil {
 		var raw [8]byte
 		_, _ = rand.Read(raw[:]) // never fails
 		own, ok, err := l.try(hex.EncodeToString(raw[:]))
 		if err != nil {
 			return "", false, err
 		}
-		if !ok {
-			return "", false, errors.New("lock " + l.dir + ": a lock with a random name is taken")
+		if ok { // else another process took the new file for a grave: a new name
+			l.own, made = own, true
 		}
-		l.own, made = own, true
 	}
 	return l.own.name, made, nil
 }
@@ -64,16 +63,20 @@ func (l *locks) dead(name string) bool {
 	return ok
 }
 
-// graves returns the locks of processes that have ended.
-func (l *locks) graves() []string {
+// graves returns the locks of processes that have ended, and holds them: a file
+// that is just being made has nobody's lock yet, and must not be taken for one
+// whose leases can be ended a moment later.
+func (l *locks) graves() []*lock {
 	files, err := os.ReadDir(l.dir)
 	if err != nil {
 		return nil // it is only to tidy up
 	}
-	var out []string
+	var out []*lock
 	for _, f := range files {
-		if name, ok := strings.CutSuffix(f.Name(), ".lock"); ok && l.dead(name) {
-			out = append(out, name)
+		if name, ok := strings.CutSuffix(f.Name(), ".lock"); ok {
+			if file, free := l.grab(name); free {
+				out = append(out, &lock{name, file})
+			}
 		}
 	}
 	return out

@@ -361,3 +361,22 @@ func TestKilledInAppend(t *testing.T) {
 	}
 	t.Logf("%d appends were acknowledged, and are there", total)
 }
+
+// A program that starts buries the locks of dead ones. A lock file that another
+// is just making is not locked yet and looks like one: it must stay held until
+// the burial is over, or the leases of the other would end under it.
+func TestNewbornLock(t *testing.T) { // case:S03
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "newborn.lock"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	burial := sqlite.Bury(dir)
+	if sqlite.Lock(t, dir, "newborn") {
+		t.Error("a lock that is being buried could be taken")
+	}
+	burial()
+	if !sqlite.Lock(t, dir, "newborn") {
+		t.Error("after the burial the name is not free")
+	}
+}

@@ -117,16 +117,13 @@ func (db *DB) peek(ctx context.Context, steps []migration) error {
 func (db *DB) version(ctx context.Context, c *conn, steps []migration) (int, error) {
 	var version, app, tables int64
 	err := patiently(ctx, func() error {
-		for query, to := range map[string]*int64{
-			"PRAGMA user_version": &version, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_schema": &tables,
-		} {
-			row, err := c.one(query)
-			if err != nil {
-				return err
-			}
-			*to = num(row[0])
+		// One statement, so that another program that makes the store right now is
+		// seen before it or after it, not in between.
+		row, err := c.one("SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version, pragma_application_id")
+		if err == nil {
+			version, app, tables = num(row[0]), num(row[1]), num(row[2])
 		}
-		return nil
+		return err
 	})
 	switch {
 	case err != nil:

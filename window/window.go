@@ -301,34 +301,36 @@ func mediaTokens(m uzda.Media) int {
 	return len(m.Data)/8 + aroundMessage
 }
 
-// WriteText writes a line an item: name, tokens, percent and a bar; then the
-// total and the state. width is that of the terminal in columns, 0 for 80.
+// WriteText writes a line an item: name, tokens, percent of all that is used, and
+// a bar; then the total, how full the window is, and the state. width is that of
+// the terminal in columns, 0 for 80.
 func (r Report) WriteText(w io.Writer, width int) error {
 	type row struct{ name, tokens, percent, bar string }
-	base := max(cmp.Or(r.Window, r.Total), 1)
 	room := max(cmp.Or(width, 80)-47, 8)
-	bar := func(tokens int) string {
-		return strings.Repeat("#", min(int(math.Ceil(float64(tokens)*float64(room)/float64(base))), room))
+	bar := func(tokens, of int) string {
+		return strings.Repeat("#", min(int(math.Ceil(float64(tokens)*float64(room)/float64(max(of, 1)))), room))
 	}
+	share := func(tokens int) string { return fmt.Sprintf("%.1f%%", percent(float64(tokens), r.Total)) }
 	var rows []row
-	add := func(name string, tokens int, pc float64) {
-		rows = append(rows, row{uzda.OneLine(name, 24), thousands(tokens), fmt.Sprintf("%.1f%%", pc), bar(tokens)})
-	}
 	for _, it := range r.Items {
-		add(it.Name, it.Tokens, it.Percent)
+		rows = append(rows, row{uzda.OneLine(it.Name, 24), thousands(it.Tokens), share(it.Tokens), bar(it.Tokens, r.Total)})
 		for _, p := range it.Parts {
-			rows = append(rows, row{"  " + uzda.OneLine(p.Name, 22), thousands(p.Tokens), fmt.Sprintf("%.1f%%", p.Percent), ""})
+			rows = append(rows, row{"  " + uzda.OneLine(p.Name, 22), thousands(p.Tokens), share(p.Tokens), ""})
 		}
 	}
-	add("total", r.Total, percent(float64(r.Total), base))
+	rows = append(rows, row{"total", thousands(r.Total), share(r.Total), ""})
+	if r.Window > 0 {
+		full := bar(r.Total, r.Window)
+		rows = append(rows, row{"window", thousands(r.Window), fmt.Sprintf("%.1f%%", r.Percent), full + strings.Repeat(".", room-len(full))})
+	}
 	var b strings.Builder
 	for _, x := range rows {
 		b.WriteString(strings.TrimRight(fmt.Sprintf("%s%s  %10s  %7s  %s", x.name, strings.Repeat(" ", 24-uzda.Columns(x.name)), x.tokens, x.percent, x.bar), " ") + "\n")
 	}
 	if r.Window > 0 {
-		fmt.Fprintf(&b, "state %s: %.1f%% of a window of %s tokens", r.State, r.Percent, thousands(r.Window))
+		fmt.Fprintf(&b, "state %s: %.1f%% of the window is used", r.State, r.Percent)
 	} else {
-		b.WriteString("state unknown: the size of the model's window is not known; percent of the total")
+		b.WriteString("state unknown: the size of the model's window is not known")
 	}
 	if r.Calibrated {
 		fmt.Fprintf(&b, "; estimated, times %.2f as the provider counted the last request\n", r.Factor)

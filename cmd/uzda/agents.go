@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -35,19 +37,40 @@ type card struct {
 // readCard reads an agent's file.
 func readCard(name, file string, data []byte) (card, error) {
 	c := card{Name: name}
-	body := bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	body := bytes.ReplaceAll(bytes.TrimPrefix(bytes.ToValidUTF8(data, []byte("\uFFFD")), []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	body = append(body, '\n')
 	if rest, ok := bytes.CutPrefix(body, []byte("---\n")); ok {
 		front, after, ok := bytes.Cut(rest, []byte("\n---\n"))
 		if !ok {
 			return c, fail(uzda.ConfigError, "end it by a line of three dashes", "%s: the front matter does not end", file)
 		}
 		if err := yaml.UnmarshalWithOptions(front, &c, yaml.Strict()); err != nil {
-			return c, fail(uzda.ConfigError, "known keys: description, model, tools", "%s: %s", file, strings.TrimSpace(yaml.FormatError(err, false, false)))
+			return c, wrongFront(file, err)
 		}
 		body = after
 	}
 	c.System = strings.TrimSpace(string(body))
 	return c, nil
+}
+
+var unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
+
+// wrongFront says what is wrong in a front matter, where, and which key is nearest.
+func wrongFront(file string, err error) error {
+	text, line := strings.TrimSpace(err.Error()), 1
+	var e yaml.Error
+	if errors.As(err, &e) && e.GetToken() != nil {
+		text, line = e.GetMessage(), e.GetToken().Position.Line
+	}
+	known := []string{"description", "model", "tools"}
+	hint := "known keys: " + strings.Join(known, ", ")
+	if m := unknownField.FindStringSubmatch(text); m != nil {
+		text = fmt.Sprintf("unknown key %q", m[1])
+		if n := config.Near(m[1], known); n != "" {
+			hint = fmt.Sprintf("did you mean %q?", n)
+		}
+	}
+	return fail(uzda.ConfigError, hint, "%s:%d: %s", file, line+1, text)
 }
 
 // card finds an agent by name or file.
@@ -67,31 +90,53 @@ func (w *work) card(name string) (card, error) {
 	}
 	data, err := embedded.ReadFile("agents/" + name + ".md")
 	if err != nil {
-		return card{}, fail(uzda.ConfigError, "embedded agents: default, data; or name a file that ends in .md", "agent (%s): there is no agent %q", w.cfg.Origin("agent"), name)
+		hint := "embedded agents: default, data; or name a file that ends in .md"
+		if mine := filepath.Join(w.dir, "agents", name+".md"); w.cfg.Agents == "" && isFile(mine) {
+			hint = fmt.Sprintf("%s is in a folder that you do not trust yet: name the file, or say --trust .", mine)
+		}
+		return card{}, fail(uzda.ConfigError, hint, "agent (%s): there is no agent %q", w.cfg.Origin("agent"), name)
 	}
 	return readCard(name, "the embedded agent "+name, data)
 }
 
-// agents makes the agent that a run uses, and says its name.
-func (w *work) agents(ctx context.Context, name string) (map[string]agent.Agent, string, error) {
-	want := w.cfg.Agent
-	if want == "" {
-		want = name
+// chosen is the agent that works: that of the session, where it has one, else the
+// one that the settings name.
+func (w *work) chosen(ofSession string) (card, error) {
+	if ofSession == "" {
+		return w.card(w.agentName())
 	}
-	if want == "" {
-		want = "default"
-		if w.cfg.DB != "" {
-			want = "data"
+	if !strings.HasPrefix(w.cfg.Origin("agent"), "flag ") {
+		c, err := w.card(ofSession)
+		if err != nil {
+			return c, fail(uzda.ConfigError, "name its file: --agent FILE.md", "the session's agent %q is not among those here", ofSession)
 		}
+		return c, nil
 	}
-	c, err := w.card(want)
+	c, err := w.card(w.cfg.Agent)
+	if err == nil && c.Name != ofSession {
+		return c, fail(uzda.ConfigError, "leave --agent out, or begin another session",
+			"the session belongs to the agent %q and keeps it; --agent names %q", ofSession, c.Name)
+	}
+	return c, err
+}
+
+func (w *work) agentName() string {
+	switch {
+	case w.cfg.Agent != "":
+		return w.cfg.Agent
+	case w.cfg.DB != "":
+		return "data"
+	}
+	return "default"
+}
+
+// agents makes the agent that a run uses, and says its name.
+func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Agent, string, error) {
+	c, err := w.chosen(s.Opened.Agent)
 	if err != nil {
 		return nil, "", err
 	}
-	if name != "" {
-		c.Name = name
-	}
-	model, params, err := w.model(c.Model)
+	model, params, err := w.model(c.Model, s.Gear.Model.ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -99,7 +144,7 @@ func (w *work) agents(ctx context.Context, name string) (map[string]agent.Agent,
 	if err != nil {
 		return nil, "", err
 	}
-	gate, err := w.gate()
+	gate, err := w.gate(tools)
 	if err != nil {
 		return nil, "", err
 	}
@@ -110,7 +155,7 @@ func (w *work) agents(ctx context.Context, name string) (map[string]agent.Agent,
 		if err != nil {
 			return nil, "", err
 		}
-		a.System = strings.TrimSpace(string(data))
+		a.System = strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
 	}
 	if w.cfg.Verify != "" {
 		a.Verify = agent.Command{Line: w.cfg.Verify}
@@ -184,8 +229,9 @@ func (w *work) database(ctx context.Context) (*query.DB, error) {
 	return db, nil
 }
 
-// gate holds the rules and the mode.
-func (w *work) gate() (policy.Gate, error) {
+// gate holds the rules and the mode. With the tools of an agent it warns of rules
+// that none of them is meant by, as a rule with a slip in its name.
+func (w *work) gate(tools []uzda.Tool) (policy.Gate, error) {
 	p := w.cfg.Permissions
 	var rules policy.Rules
 	for _, list := range []struct {
@@ -202,5 +248,30 @@ func (w *work) gate() (policy.Gate, error) {
 			}
 		}
 	}
+	var specs []uzda.ToolSpec
+	for _, t := range tools {
+		specs = append(specs, t.Spec())
+	}
+	for _, r := range rules.Unused(specs) {
+		if len(specs) > 0 && !slices.Contains(builtIn, policy.ToolName(r.Tool)) {
+			fmt.Fprintf(w.err, "uzda: warning: the rule %s (%s) is for no tool that this agent has: %s\n", r, r.Origin, strings.Join(names(specs), ", "))
+		}
+	}
 	return policy.Gate{Mode: p.Mode, Rules: rules}, nil
+}
+
+// builtIn are names that rules may be about before an agent has them.
+var builtIn = strings.Fields("list_tables describe_table run_query read_file write_file edit_file glob grep shell fetch notes todo recall")
+
+func names(specs []uzda.ToolSpec) []string {
+	var out []string
+	for _, s := range specs {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
 }

@@ -5,16 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os/user"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/policy"
-	"github.com/uzda-dev/uzda/session"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -64,7 +65,7 @@ func (w *work) answer(ctx context.Context, name string, uses []string, ans answe
 	if ans.scope != "" && ans.scope != "once" && ans.scope != "session" {
 		return usage("--scope is once or session, not %q", ans.scope)
 	}
-	id, s, err := w.load(ctx, name)
+	id, s, err := w.goes(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (w *work) answer(ctx context.Context, name string, uses []string, ans answe
 	h := w.host(nil)
 	for _, u := range chosen {
 		if _, err := h.Post(ctx, id, answered(u, ans)); err != nil {
-			return &exit{uzda.StorageError.Exit(), session.Failure(id, err)}
+			return failed(id, err)
 		}
 		fmt.Fprintf(w.err, "%s: use %s, %s %s\n", said[ans.decision], u.ID, safe(u.Name), safe(uzda.Clip(string(u.Args()), 200)))
 	}
@@ -87,7 +88,7 @@ func (w *work) answer(ctx context.Context, name string, uses []string, ans answe
 	if ans.resume {
 		rs, err := agent.Load(ctx, w.store, root)
 		if err != nil {
-			return &exit{uzda.StorageError.Exit(), session.Failure(root, err)}
+			return failed(root, err)
 		}
 		return w.resume(ctx, root, rs, "")
 	}
@@ -152,7 +153,7 @@ func (w *work) rootOf(ctx context.Context, id uzda.SessionID, s *agent.State) (u
 		id = s.Opened.Parent
 		var err error
 		if s, err = agent.Load(ctx, w.store, id); err != nil {
-			return "", &exit{uzda.StorageError.Exit(), session.Failure(id, err)}
+			return "", failed(id, err)
 		}
 	}
 	return id, nil
@@ -165,51 +166,111 @@ func person() string {
 	return "somebody"
 }
 
+// linesOf reads what a person types; the channel is closed at the end of input.
+func linesOf(in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(in); s.Scan(); {
+			lines <- s.Text()
+		}
+	}()
+	return lines
+}
+
 // askPerson shows what waits and takes the answers from the terminal; false if
-// it was left waiting. End of input means no answer.
+// it was left waiting. End of input means no answer. An answer that comes from
+// elsewhere meanwhile counts too.
 func (r *runner) askPerson(ctx context.Context, s *agent.State) (bool, error) {
-	in := bufio.NewReader(r.in)
-	any := false
+	answered := false
 	for _, p := range pendingIn(ctx, r.store, r.id, "", s) {
 		id := r.id
 		if p.Session != "" {
 			id = p.Session
 		}
-		ps, err := agent.Load(ctx, r.store, id)
+		u, err := r.waits(ctx, id, p.Use)
 		if err != nil {
-			return any, err
+			return answered, err
 		}
-		i := slices.IndexFunc(ps.Waits(), func(u agent.Open) bool { return u.ID == p.Use })
-		if i < 0 {
+		if u == nil {
 			continue
 		}
-		u := ps.Waits()[i]
-		r.showUse(u)
-		fmt.Fprint(r.err, "Allow it? [y]es once, yes for this [s]ession, [n]o, [l]eave it waiting: ")
-		line, err := in.ReadString('\n')
-		if err != nil {
-			fmt.Fprintln(r.err)
-			return any, nil
+		r.showUse(*u)
+		d, err := r.answerTo(ctx, id, *u)
+		if err != nil || d == left {
+			return answered, err
 		}
-		ans := answer{decision: uzda.Deny}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "y", "yes":
-			ans.decision = uzda.Allow
-		case "s", "session":
-			ans.decision = uzda.Allow
-			if !u.Spec.Effects.Irreversible {
-				ans.scope = "session"
-			}
-		case "n", "no":
-		default:
-			return any, nil
-		}
-		if _, err := r.host.Post(ctx, id, answered(u, ans)); err != nil {
-			return any, err
-		}
-		any = true
+		answered = true
 	}
-	return any, nil
+	return answered, nil
+}
+
+// waits finds a use that waits for approval; nil if it does not any more.
+func (r *runner) waits(ctx context.Context, id uzda.SessionID, use uzda.UseID) (*agent.Open, error) {
+	s, err := agent.Load(ctx, r.store, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range s.Waits() {
+		if u.ID == use {
+			return &u, nil
+		}
+	}
+	return nil, nil
+}
+
+// left says that a question was not answered.
+const left uzda.Decision = "left"
+
+// answerTo asks until there is an answer, here or from elsewhere.
+func (r *runner) answerTo(ctx context.Context, id uzda.SessionID, u agent.Open) (uzda.Decision, error) {
+	const question = "Allow it? [y]es once, yes for this [s]ession, [n]o, [l]eave it waiting: "
+	look := time.NewTicker(250 * time.Millisecond)
+	defer look.Stop()
+	fmt.Fprint(r.err, question)
+	for {
+		select {
+		case <-ctx.Done():
+			fmt.Fprintln(r.err)
+			return left, nil
+		case <-look.C:
+			if now, err := r.waits(ctx, id, u.ID); err != nil || now == nil || now.Judged.Hash != u.Judged.Hash {
+				fmt.Fprintln(r.err, "\nIt was answered elsewhere.")
+				return uzda.Allow, err
+			}
+		case line, ok := <-r.lines():
+			ans, known := answerOf(line)
+			switch {
+			case !ok:
+				fmt.Fprintln(r.err)
+				return left, nil
+			case !known:
+				fmt.Fprint(r.err, "Please type y, s, n or l. "+question)
+			case ans.decision == left:
+				return left, nil
+			case ans.scope == "session" && u.Spec.Effects.Irreversible:
+				fmt.Fprint(r.err, u.Name+" cannot be taken back, so it is allowed call by call: y, n or l. ")
+			default:
+				_, err := r.host.Post(ctx, id, answered(u, ans))
+				return ans.decision, err
+			}
+		}
+	}
+}
+
+// answerOf reads what a person typed.
+func answerOf(line string) (answer, bool) {
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return answer{decision: uzda.Allow}, true
+	case "s", "session":
+		return answer{decision: uzda.Allow, scope: "session"}, true
+	case "n", "no":
+		return answer{decision: uzda.Deny}, true
+	case "l", "leave":
+		return answer{decision: left}, true
+	}
+	return answer{}, false
 }
 
 // showUse shows exactly what would run.
@@ -245,7 +306,7 @@ then a call like it is asked for, whatever the rules. Find out first.`,
 			return err
 		}
 		defer w.close()
-		id, s, err := w.load(c.Context(), args[0])
+		id, s, err := w.goes(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -255,7 +316,7 @@ then a call like it is asked for, whatever the rules. Find out first.`,
 			return fail(uzda.ConfigError, "`uzda show "+string(id)+"` shows what is", "use %s of session %s has no unknown outcome", use, id)
 		}
 		if _, err := w.host(nil).Post(c.Context(), id, uzda.Resolved{Use: use, Took: args[2] == "yes", By: person()}); err != nil {
-			return &exit{uzda.StorageError.Exit(), session.Failure(id, err)}
+			return failed(id, err)
 		}
 		if w.json() {
 			writeJSON(w.out, map[string]any{"session": id, "use": use, "took": args[2] == "yes"})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/uzda-dev/uzda/cmd/uzda/shop"
 	"github.com/uzda-dev/uzda/cost"
 	"github.com/uzda-dev/uzda/model/script"
+	"github.com/uzda-dev/uzda/policy"
 	"github.com/uzda-dev/uzda/session"
 	"github.com/uzda-dev/uzda/tool/note"
 	"github.com/uzda-dev/uzda/tool/query"
@@ -101,7 +103,7 @@ func (d *demo) build(ctx context.Context) error {
 
 // say prints a line for a person; a machine that reads standard output gets it beside.
 func (d *demo) say(format string, args ...any) {
-	w := d.out
+	var w io.Writer = d.out
 	if d.json() {
 		w = d.err
 	}
@@ -122,12 +124,8 @@ func (d *demo) runner(ctx context.Context) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := d.gate()
-	if err != nil {
-		return nil, err
-	}
-	ag := agent.Agent{Model: model, System: c.System, Tools: append(db.Tools(), note.New(d.notes())), Gates: []uzda.Gate{gate},
-		Limits: d.cfg.Limits, Mode: d.cfg.Permissions.Mode}
+	// The rules and limits of the folder that it is typed in are for other work.
+	ag := agent.Agent{Model: model, System: c.System, Tools: append(db.Tools(), note.New(d.notes())), Gates: []uzda.Gate{policy.Gate{}}, Mode: policy.ModeAsk}
 	d.cfg.Dir = filepath.Dir(d.db)
 	h := session.New(session.Config{Store: d.store, Agents: map[string]agent.Agent{"data": ag}, Prices: d.prices, Redact: d.secrets(),
 		Manual: true, Holder: holder(), Now: d.now})
@@ -154,7 +152,7 @@ func (d *demo) after(ctx context.Context, id uzda.SessionID) error {
 	if err != nil {
 		return err
 	}
-	if err := b.WriteText(d.out, 0); err != nil {
+	if err := b.WriteText(d.out, d.width); err != nil {
 		return err
 	}
 	d.say("\n── what it would have cost ──")
@@ -163,11 +161,19 @@ func (d *demo) after(ctx context.Context, id uzda.SessionID) error {
 	}
 	d.say("\n── go on ──")
 	d.say("  uzda show %s          what was said and done", id)
-	d.say("  uzda run --db %s \"your question\"   with a model of your own:", d.db)
+	d.say("  uzda run --db %s \"your question\"   with a model of your own:", quoted(d.db))
 	d.say("      1. a provider's key in its usual variable (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY): with the next version")
 	d.say("      2. a model on this machine (ollama/…, llama/…): with the next version")
 	d.say("      3. a script of your own: --model script:FILE, now; see docs/scripted-models.md")
 	return nil
+}
+
+// quoted is a path as a shell takes it for one word.
+func quoted(path string) string {
+	if !strings.ContainsAny(path, " \t\"'\\$`&|;<>()*?[]#~!{}") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // shadowCost prices the session's tokens as those of a real model. The tokens

@@ -8,28 +8,38 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/mattn/go-isatty"
+
 	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
 )
 
 // app is one invocation of the program.
 type app struct {
 	in       io.Reader
-	out, err io.Writer
+	out      *output
+	err      io.Writer
 	env      []string
-	dir      string // working directory
-	tty      bool   // a person can be asked
-	plain    bool   // no colour, no cursor
+	args     []string
+	dir      string               // working directory
+	tty      bool                 // a person can be asked
+	plain    bool                 // no colour, no cursor
+	width    int                  // columns of the terminal that progress goes to
+	settings *config.Config       // once they have been read
+	lines    func() <-chan string // what a person types
 	now      func() time.Time
 	signals  context.Context
 }
 
 func main() {
+	// A reader that goes away must not end the program in the middle of a step:
+	// the write fails instead, and the turn is cancelled and recorded.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := context.WithCancelCause(context.Background())
 	calls := make(chan os.Signal, 2)
 	signal.Notify(calls, os.Interrupt, syscall.SIGTERM)
@@ -39,15 +49,41 @@ func main() {
 		<-calls
 		os.Exit(uzda.CancelledByUser.Exit()) // a second one: at once
 	}()
-	dir, err := os.Getwd()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "uzda: the working directory cannot be read:", err)
-		os.Exit(uzda.ConfigError.Exit())
-	}
-	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, env: os.Environ(), dir: dir, now: time.Now, signals: ctx,
+	a := &app{in: os.Stdin, err: os.Stderr, env: os.Environ(), args: os.Args[1:], now: time.Now, signals: ctx,
 		tty:   terminal(os.Stdin) && terminal(os.Stderr),
-		plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !terminal(os.Stderr)}
-	os.Exit(a.run(os.Args[1:]))
+		plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !terminal(os.Stderr),
+		width: columns(os.Stderr)}
+	a.out = &output{w: os.Stdout, tty: terminal(os.Stdout), gone: func() { stop(errGone) }}
+	a.lines = sync.OnceValue(func() <-chan string { return linesOf(a.in) })
+	os.Exit(a.run())
+}
+
+var errGone = errors.New("whoever read the output has gone")
+
+// output is standard output. It remembers that a write failed.
+type output struct {
+	w    io.Writer
+	tty  bool
+	gone func() // the reader has closed its end
+	err  error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		if o.err = err; errors.Is(err, syscall.EPIPE) {
+			o.gone()
+		}
+	}
+	return n, err
+}
+
+// lost says why output did not arrive; a reader that went away wants no more.
+func (o *output) lost() error {
+	if errors.Is(o.err, syscall.EPIPE) {
+		return nil
+	}
+	return o.err
 }
 
 func terminal(f *os.File) bool { return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd()) }
@@ -78,12 +114,34 @@ func usage(format string, args ...any) error {
 // notGood is the exit of a check that found something.
 const notGood = 13
 
-// run runs one command line and returns the exit code.
-func (a *app) run(args []string) int {
-	root := a.root()
-	root.SetArgs(args)
-	err := root.ExecuteContext(a.signals)
+// run runs the command line and returns the exit code.
+func (a *app) run() int {
+	var err error
+	if a.dir, err = os.Getwd(); err != nil {
+		err = fail(uzda.ConfigError, "go to a folder that there is", "the working directory cannot be read: %v", err)
+	} else {
+		root := a.root()
+		root.SetArgs(a.args)
+		if err = stray(root, a.args); err == nil {
+			err = root.ExecuteContext(a.signals)
+		}
+	}
+	code := a.end(err)
+	if lost := a.out.lost(); lost != nil {
+		fmt.Fprintf(a.err, "uzda: standard output could not be written: %v\n      what was recorded is in the store: `uzda sessions`, `uzda show`\n", lost)
+		if code == 0 {
+			code = uzda.StorageError.Exit()
+		}
+	}
+	return code
+}
+
+// end reports the error of a command and returns the exit code.
+func (a *app) end(err error) int {
 	if err == nil {
+		return 0
+	}
+	if a.out.err != nil && errors.Is(err, a.out.err) { // it is said by run
 		return 0
 	}
 	var e *exit
@@ -93,30 +151,40 @@ func (a *app) run(args []string) int {
 	if e.outcome == nil {
 		return e.code
 	}
-	if wantsJSON(args) {
+	if a.signals.Err() != nil && strings.Contains(e.outcome.Detail, context.Canceled.Error()) {
+		e = &exit{uzda.CancelledByUser.Exit(), &uzda.Outcome{Reason: uzda.CancelledByUser, Detail: context.Cause(a.signals).Error()}}
+	}
+	if a.wantsJSON() {
 		writeJSON(a.out, resultOf(e.outcome, e.code))
 	}
-	fmt.Fprintf(a.err, "uzda: %s: %s\n", e.outcome.Reason, e.outcome.Detail)
+	fmt.Fprintf(a.err, "uzda: %s: %s\n", e.outcome.Reason, safeLines(e.outcome.Detail))
 	if e.outcome.Hint != "" {
-		fmt.Fprintln(a.err, "      "+e.outcome.Hint)
+		fmt.Fprintln(a.err, "      "+safeLines(e.outcome.Hint))
 	}
 	return e.code
 }
 
 // wantsJSON says whether standard output is promised to a machine, even if the
-// command line could not be read.
-func wantsJSON(args []string) bool {
-	for i, arg := range args {
-		if arg == "--" {
-			return false
-		}
-		v, ok := strings.CutPrefix(arg, "--output-format=")
-		if !ok && arg == "--output-format" && i+1 < len(args) {
-			v = args[i+1]
-		}
-		if slices.Contains([]string{"json", "stream-json"}, v) {
-			return true
+// command line or the settings could not be read.
+func (a *app) wantsJSON() bool {
+	if a.settings != nil {
+		return a.settings.OutputFormat != "text"
+	}
+	format := ""
+	for _, e := range a.env {
+		if v, ok := strings.CutPrefix(e, "UZDA_OUTPUT_FORMAT="); ok {
+			format = v
 		}
 	}
-	return false
+	for i, arg := range a.args {
+		if arg == "--" {
+			break
+		}
+		if v, ok := strings.CutPrefix(arg, "--output-format="); ok {
+			format = v
+		} else if arg == "--output-format" && i+1 < len(a.args) {
+			format = a.args[i+1]
+		}
+	}
+	return format == "json" || format == "stream-json"
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,10 +11,48 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/model/script"
+	"github.com/uzda-dev/uzda/session"
+	"github.com/uzda-dev/uzda/sqlite"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"uzda": main})
+	testscript.Main(m, map[string]func(){"uzda": main, "dies": dies})
+}
+
+// mutating stands for a tool that changes the world, and whose program dies
+// before anybody hears what came of it.
+type mutating struct{}
+
+func (mutating) Spec() uzda.ToolSpec {
+	return uzda.ToolSpec{Name: "notes", Input: json.RawMessage(`{"type":"object"}`), Unchecked: true}
+}
+
+func (mutating) Call(context.Context, uzda.Use) (uzda.Result, error) {
+	os.Exit(9)
+	return uzda.Result{}, nil
+}
+
+// dies runs the session s of the agent default until its first call ends the program.
+func dies() {
+	store, err := sqlite.Open(filepath.Join(os.Getenv("UZDA_HOME"), "sessions.uzda"))
+	if err != nil {
+		panic(err)
+	}
+	model, err := script.Load("turns.json")
+	if err != nil {
+		panic(err)
+	}
+	h := session.New(session.Config{Store: store, Manual: true, Agents: map[string]agent.Agent{"default": {Model: model, Tools: []uzda.Tool{mutating{}}}}})
+	ctx := context.Background()
+	if _, err := h.Open(ctx, uzda.Opening{ID: "s", Agent: "default", Dir: "."}); err != nil {
+		panic(err)
+	}
+	_, err = h.Say(ctx, "s", "go")
+	panic(err)
 }
 
 // Each script is a story in which the real program is typed in a shell of its
@@ -26,7 +65,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("UZDA_HOME", filepath.Join(home, "uzda"))
 			e.Setenv("NO_COLOR", "1")
-			return os.MkdirAll(home, 0o755)
+			return os.MkdirAll(filepath.Join(home, "uzda"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "result": resultHas, "save": save,

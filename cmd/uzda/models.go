@@ -17,9 +17,11 @@ import (
 // later version on; this one says so instead of guessing.
 var providers = []string{"anthropic", "openai", "responses", "gemini", "ollama", "llama"}
 
-// model finds the model that answers: the flag, the settings, the agent's own.
-func (w *work) model(ofAgent string) (uzda.Model, uzda.Params, error) {
+// model finds the model that answers: that of the flag, that which the session
+// had, that of the settings, the agent's own.
+func (w *work) model(ofAgent, ofSession string) (uzda.Model, uzda.Params, error) {
 	name, origin := w.cfg.Model, w.cfg.Origin("model")
+	chosen := strings.HasPrefix(origin, "flag ")
 	if name == "" {
 		name, origin = ofAgent, "the agent's file"
 	}
@@ -28,10 +30,16 @@ func (w *work) model(ofAgent string) (uzda.Model, uzda.Params, error) {
 		params = m.Params
 		name, origin = m.ID, w.cfg.Origin("models."+name+".id")
 	}
+	if !chosen && name != ofSession && strings.HasPrefix(ofSession, "script:") {
+		name, origin, params = ofSession, "of the session", uzda.Params{}
+	}
 	if name == "" {
 		return nil, params, w.noModel()
 	}
 	if path, ok := strings.CutPrefix(name, "script:"); ok {
+		if !isFile(path) {
+			return nil, params, fail(uzda.ConfigError, "check the path, or name another model by --model", "model (%s): there is no file %q", origin, path)
+		}
 		m, err := script.Load(path)
 		if err != nil {
 			return nil, params, fail(uzda.ConfigError, "its form is in docs/scripted-models.md", "model (%s): %v", origin, err)
@@ -115,7 +123,7 @@ stands over the built-in ones.`}
 		fmt.Fprintf(a.out, "\nPrices of %s, in dollars per million tokens.\nThis version runs scripted models (--model script:FILE); it cannot reach the models above yet.\n", prices.Version)
 		return nil
 	}
-	return flags(c, "output-format")
+	return flags(c, lookFlags...)
 }
 
 func known(n int) string {

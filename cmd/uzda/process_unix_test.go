@@ -191,6 +191,30 @@ func TestInterrupted(t *testing.T) { // L11
 	}
 }
 
+// A second interrupt ends the program at once, and what was recorded goes on.
+func TestInterruptedTwice(t *testing.T) { // L11
+	p := newProgram(t)
+	script := p.file("turns.json", `{"by_view":true,"turns":[{"text":"Done."}]}`)
+	stubborn := "trap '' TERM INT; touch began; sleep 5"
+	c, out, errs := p.start("run", "--model", "script:"+script, "--verify", stubborn, "--session", "s", "go")
+	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(p.dir, "began")); return err == nil })
+	for range 2 {
+		if err := c.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond) // two signals at once are one
+	}
+	if e := p.wait(c, out, errs); e.code != 130 {
+		t.Errorf("exit %d\n%s", e.code, e.errs)
+	}
+	if e := p.run("resume", "s"); e.code != 0 && e.code != 130 {
+		t.Errorf("resumed: exit %d %+v\n%s", e.code, e.result, e.errs)
+	}
+	if e := p.run("doctor"); e.code != 0 {
+		t.Errorf("doctor: %s", e.errs)
+	}
+}
+
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
 	for range 400 {
@@ -215,6 +239,9 @@ func TestTwoPrograms(t *testing.T) { // case:S04
 	second := p.run("run", "--model", "script:"+script, "--session", "s", "me too")
 	if second.code != 11 || second.result.Reason != "session_busy" || !strings.Contains(second.errs, fmt.Sprintf("process %d", c.Process.Pid)) {
 		t.Errorf("the second: exit %d, %+v\n%s", second.code, second.result, second.errs)
+	}
+	if shown, _ := p.command("show", "s", "--events").Output(); strings.Contains(string(shown), "me too") { // an error shows below
+		t.Errorf("the task that was refused is in the session:\n%s", shown)
 	}
 	if err := c.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

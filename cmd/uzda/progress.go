@@ -16,7 +16,8 @@ import (
 type progress struct {
 	w    io.Writer
 	now  func() time.Time
-	show bool // tool inputs and results too
+	show bool // results too
+	room int  // columns of a line
 
 	mu    sync.Mutex
 	steps int
@@ -28,8 +29,11 @@ type progress struct {
 	asked time.Time
 }
 
-func newProgress(w io.Writer, now func() time.Time, show bool) *progress {
-	return &progress{w: w, now: now, show: show, since: now(), names: map[uzda.UseID]string{}, begun: map[uzda.UseID]time.Time{}}
+func newProgress(w io.Writer, now func() time.Time, show bool, columns int) *progress {
+	if columns < 40 {
+		columns = 120 // no terminal, or none that says its width
+	}
+	return &progress{w: w, now: now, show: show, room: columns, since: now(), names: map[uzda.UseID]string{}, begun: map[uzda.UseID]time.Time{}}
 }
 
 // prime tells what the session was doing before.
@@ -70,7 +74,7 @@ func (p *progress) event(e uzda.Event) {
 	case uzda.Verified:
 		verdict := "passed"
 		if !b.OK {
-			verdict = "failed: " + oneLine(b.Blocks.String(), 100)
+			verdict = "failed: " + b.Blocks.String()
 		}
 		p.line("verify", b.Active, "", verdict)
 	case uzda.Edited:
@@ -86,14 +90,16 @@ func (p *progress) said(e uzda.Event, b uzda.Said) {
 		n++
 		p.names[uzda.UseID(fmt.Sprintf("%d.%d", e.Seq, n))] = u.Name
 	}
-	money := ""
-	if b.Cost > 0 {
-		money = short(b.Cost)
-	} else if b.Unknown {
+	money := short(b.Cost)
+	if b.Unknown {
 		money = "$?"
 	}
-	p.line("model", b.Active, fmt.Sprintf("%s tokens  %s", thousands(b.Usage.Total()), money), oneLine(b.Message.String(), 70))
-	p.wait("the loop")
+	p.line("model", b.Active, fmt.Sprintf("%s tokens  %s", thousands(b.Usage.Total()), money), b.Message.String())
+	if n == 0 {
+		p.wait("the check of the answer")
+	} else {
+		p.wait("the loop")
+	}
 }
 
 func (p *progress) returned(e uzda.Event, r uzda.ToolResult) {
@@ -104,18 +110,24 @@ func (p *progress) returned(e uzda.Event, r uzda.ToolResult) {
 	}
 	note := ""
 	if r.IsError {
-		note = string(r.Code) + ": " + oneLine(r.Blocks.String(), 100)
+		note = string(r.Code) + ": " + r.Blocks.String()
 	} else if p.show {
-		note = oneLine(r.Blocks.String(), 70)
+		note = r.Blocks.String()
 	}
 	p.line(name, took, "", note)
 }
 
-// line is "step  tool  seconds  tokens  dollars  note".
+// line is "step  tool  seconds  tokens  dollars  note", on one line of the terminal.
 func (p *progress) line(what string, took time.Duration, tokens, note string) {
-	line := fmt.Sprintf("%3d  %-16s %6.2f s  %-22s %s", p.steps, safe(what), took.Seconds(), tokens, safe(note))
-	fmt.Fprintln(p.w, strings.TrimRight(line, " "))
+	line := fmt.Sprintf("%3d  %s %7.2f s", p.steps, pad(uzda.OneLine(what, 16), 16), took.Seconds())
+	if tokens != "" || note != "" {
+		line += fmt.Sprintf("  %-18s ", tokens)
+	}
+	fmt.Fprintln(p.w, strings.TrimRight(line+uzda.OneLine(note, p.room-uzda.Columns(line)), " "))
 }
+
+// pad fills s up to n columns.
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-uzda.Columns(s))) }
 
 // beat says every 30 seconds for what the run waits; it ends when done is closed.
 func (p *progress) beat(done <-chan struct{}) {
@@ -139,10 +151,14 @@ func (p *progress) beat(done <-chan struct{}) {
 
 // short is money as a person reads it.
 func short(m uzda.Money) string {
-	if d := m.Dollars(); d >= 0.01 || d == 0 {
+	switch d := m.Dollars(); {
+	case m == 0:
+		return "$0"
+	case d >= 0.01:
 		return fmt.Sprintf("$%.4f", d)
+	default:
+		return fmt.Sprintf("$%.6f", d)
 	}
-	return fmt.Sprintf("$%.6f", m.Dollars())
 }
 
 func thousands(n int) string {
@@ -152,5 +168,3 @@ func thousands(n int) string {
 	}
 	return s
 }
-
-func oneLine(s string, n int) string { return uzda.Clip(strings.Join(strings.Fields(s), " "), n) }

@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -86,9 +87,7 @@ func resultIn(ctx context.Context, j uzda.Journal, id uzda.SessionID, s *agent.S
 		r.Cost = &cost
 	}
 	r.Pending = append(r.Pending, pendingIn(ctx, j, id, "", s)...)
-	for id := range s.Unknown {
-		r.Unknown = append(r.Unknown, id)
-	}
+	r.Unknown = append(r.Unknown, slices.Sorted(maps.Keys(s.Unknown))...)
 	return r
 }
 
@@ -111,36 +110,42 @@ func pendingIn(ctx context.Context, j uzda.Journal, id, shown uzda.SessionID, s 
 	return out
 }
 
+// writeJSON prints a value on a line. What of it has no JSON would be a mistake of
+// this program; a write that fails is remembered by the output.
 func writeJSON(w io.Writer, v any) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		fmt.Fprintln(w, "{}")
-	}
+	enc.Encode(v) //nolint:errcheck // see above
 }
 
-// writeEvent prints an event as a line of stream-json.
-func writeEvent(w io.Writer, e uzda.Event) {
+// eventJSON is a stored event as a line of stream-json.
+type eventJSON struct {
+	Seq  uzda.Seq  `json:"seq"`
+	At   time.Time `json:"at"`
+	Kind string    `json:"kind"`
+	V    int       `json:"v"`
+	Body any       `json:"body"`
+}
+
+// jsonOf is an event for stream-json: stored ones, and pieces of what the model
+// says. Others are transient and show only how a reply comes about.
+func jsonOf(e uzda.Event) (any, bool) {
 	switch b := e.Body.(type) {
 	case uzda.Streaming:
-		writeJSON(w, map[string]any{"delta": map[string]any{"ask": b.Ask, "block": b.Delta.Block, "kind": b.Delta.Kind, "text": b.Delta.Text}})
+		type piece struct {
+			Ask   int    `json:"ask"`
+			Block int    `json:"block"`
+			Text  string `json:"text"`
+		}
+		return struct {
+			Delta piece `json:"delta"`
+		}{piece{b.Ask, b.Delta.Block, b.Delta.Text}}, b.Delta.Kind == "text"
 	case uzda.Restarted:
-		writeJSON(w, map[string]any{"restarted": b})
+		return nil, false
 	case uzda.Unread:
-		writeJSON(w, struct {
-			Seq  uzda.Seq        `json:"seq"`
-			At   time.Time       `json:"at"`
-			Kind string          `json:"kind"`
-			V    int             `json:"v"`
-			Body json.RawMessage `json:"body"`
-		}{e.Seq, e.At, b.Name, b.V, b.Raw})
-	default:
-		writeJSON(w, struct {
-			Seq  uzda.Seq  `json:"seq"`
-			At   time.Time `json:"at"`
-			Kind string    `json:"kind"`
-			V    int       `json:"v"`
-			Body any       `json:"body"`
-		}{e.Seq, e.At, b.Kind(), uzda.Kinds()[b.Kind()], b})
+		return eventJSON{e.Seq, e.At, b.Name, b.V, b.Raw}, true
+	case uzda.Erased:
+		return eventJSON{e.Seq, e.At, b.Name, uzda.Kinds()[b.Name], nil}, true
 	}
+	return eventJSON{e.Seq, e.At, e.Body.Kind(), uzda.Kinds()[e.Body.Kind()], e.Body}, true
 }

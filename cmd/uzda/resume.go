@@ -22,7 +22,7 @@ says that first. A turn that a fuse has ended is taken up by a new one.`,
 			return err
 		}
 		defer w.close()
-		id, s, err := w.load(c.Context(), args[0])
+		id, s, err := w.goes(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ says that first. A turn that a fuse has ended is taken up by a new one.`,
 
 // resume goes on with a session that there is.
 func (w *work) resume(ctx context.Context, id uzda.SessionID, s *agent.State, message string) error {
-	r, err := w.runner(ctx, id)
+	r, err := w.runner(ctx, s)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,13 +30,21 @@ The six things that one does first:
 
 // root is the command line.
 func (a *app) root() *cobra.Command {
+	version := false
 	root := &cobra.Command{Use: "uzda", Short: "run agents: bounded, recorded, resumable", Long: about,
-		SilenceErrors: true, SilenceUsage: true, Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+		SilenceErrors: true, SilenceUsage: true, Args: cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if version {
+				return a.printVersion("text")
+			}
+			return c.Help()
+		}}
+	root.Flags().BoolVar(&version, "version", false, "the version of the program")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(wrongFlag)
+	root.SetUsageFunc(help)
 	root.AddGroup(&cobra.Group{ID: "work", Title: "Work:"}, &cobra.Group{ID: "look", Title: "Look:"}, &cobra.Group{ID: "set", Title: "Set up:"})
 	add := func(group string, cmds ...*cobra.Command) {
 		for _, c := range cmds {
@@ -47,13 +57,108 @@ func (a *app) root() *cobra.Command {
 	add("set", a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("set")
 	root.SetCompletionCommandGroupID("set")
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(a.args...)
 	return root
+}
+
+// later and laterFlags are commands and flags of run that a coming version has.
+var (
+	later      = strings.Fields("init chat compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
+	laterFlags = strings.Fields("attach schema context-budget mcp-config")
+)
+
+// stray refuses a word that is no command, before the parser takes it for an
+// argument of the command above it.
+func stray(root *cobra.Command, args []string) error {
+	c, rest, err := root.Find(args)
+	if err != nil {
+		return err
+	}
+	if c.Name() == "help" {
+		if c, rest, err = root.Find(rest); err != nil {
+			return err
+		}
+	}
+	if !c.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
+		return nil
+	}
+	word := rest[0]
+	if c == root && slices.Contains(later, word) {
+		return fail(uzda.ConfigError, "`uzda --help` lists what there is", "this version has no %s yet", word)
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	hint := "see `" + c.CommandPath() + " --help`"
+	if n := config.Near(word, names); n != "" {
+		hint = "did you mean `" + c.CommandPath() + " " + n + "`?"
+	}
+	return fail(uzda.ConfigError, hint, "%s has no command %q", c.CommandPath(), word)
+}
+
+// wrongFlag says what is wrong with a flag, and which one is nearest.
+func wrongFlag(c *cobra.Command, err error) error {
+	hint := "see `" + c.CommandPath() + " --help`"
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		names := strings.Fields("all check events file hash help most reason rebuild resume scope session stdin version")
+		for _, k := range config.Keys() {
+			names = append(names, k.Flag)
+		}
+		names = slices.DeleteFunc(names, func(n string) bool { return c.Flags().Lookup(n) == nil })
+		switch n := config.Near(name, names); {
+		case slices.Contains(laterFlags, name):
+			hint = "this version has no --" + name + " yet; " + hint
+		case n != "":
+			hint = "did you mean --" + n + "?"
+		case c == c.Root():
+			hint = "flags stand after the command; " + hint
+		}
+	}
+	return fail(uzda.ConfigError, hint, "%s: %v", c.CommandPath(), err)
+}
+
+// help prints how a command is called, in 80 columns.
+func help(c *cobra.Command) error {
+	w := c.OutOrStderr()
+	fmt.Fprint(w, "Usage:\n")
+	if c.Runnable() && c.HasParent() {
+		fmt.Fprintf(w, "  %s\n", c.UseLine())
+	}
+	if c.HasSubCommands() {
+		fmt.Fprintf(w, "  %s COMMAND\n", c.CommandPath())
+	}
+	if c.Example != "" {
+		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
+	}
+	list := func(title, group string) {
+		fmt.Fprintf(w, "\n%s\n", title)
+		for _, sub := range c.Commands() {
+			if sub.GroupID == group && (sub.IsAvailableCommand() || sub.Name() == "help") {
+				fmt.Fprintf(w, "  %-12s%s\n", sub.Name(), sub.Short)
+			}
+		}
+	}
+	for _, g := range c.Groups() {
+		list(g.Title, g.ID)
+	}
+	if c.HasAvailableSubCommands() && len(c.Groups()) == 0 {
+		list("Commands:", "")
+	}
+	if c.HasAvailableFlags() {
+		fmt.Fprintf(w, "\nFlags:\n%s\n", strings.TrimRight(c.Flags().FlagUsagesWrapped(80), "\n"))
+	}
+	if c.HasSubCommands() {
+		fmt.Fprintf(w, "\n`%s COMMAND --help` says more about a command.\n", c.CommandPath())
+	}
+	return nil
 }
 
 // settings are the flags of the table of settings that a command takes.
 var (
-	runFlags  = []string{"model", "agent", "dir", "db", "system", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode"}
-	lookFlags = []string{"output-format"}
+	runFlags  = []string{"model", "agent", "dir", "db", "system", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode", "trust"}
+	lookFlags = []string{"output-format", "trust"}
 )
 
 // flags registers settings of the table as flags of a command. They are text
@@ -87,8 +192,11 @@ func (t *text) String() string     { return strings.Join(t.values, ", ") }
 func (t *text) Set(v string) error { t.values = append(t.values, v); return nil }
 func (t *text) Type() string       { return t.kind }
 
-// config reads the settings for a command.
+// config reads the settings for a command, once.
 func (a *app) config(c *cobra.Command) (*config.Config, error) {
+	if a.settings != nil {
+		return a.settings, nil
+	}
 	given := map[string][]string{}
 	for _, k := range config.Keys() {
 		if k.Flag == "" {
@@ -102,8 +210,9 @@ func (a *app) config(c *cobra.Command) (*config.Config, error) {
 	}
 	cfg, err := config.Load(config.Options{Dir: a.dir, Env: a.env, Flags: given})
 	if err != nil {
-		return nil, fail(uzda.ConfigError, "`uzda config` shows every setting and where it comes from", "%v", err)
+		return nil, fail(uzda.ConfigError, "nothing was run; `uzda config --check` says when all is right", "%v", err)
 	}
+	a.settings = cfg
 	for _, w := range cfg.Warnings {
 		fmt.Fprintln(a.err, "uzda: warning:", w)
 	}
@@ -115,7 +224,7 @@ func one(more int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return usage("%s wants the id of a session; `uzda sessions` lists them", c.CommandPath())
+			return fail(uzda.ConfigError, "`uzda sessions` lists them", "%s wants the id of a session", c.CommandPath())
 		case len(args) > 1+more:
 			return usage("%s got more arguments than it takes: %q", c.CommandPath(), args[1+more:])
 		}
@@ -143,4 +252,18 @@ func (a *app) looks(use, short, long string, args cobra.PositionalArgs, do func(
 		return do(c.Context(), w, args)
 	}
 	return flags(c, lookFlags...)
+}
+
+// count is a flag that holds a whole number from 0 on.
+type count struct{ n *int }
+
+func (c count) String() string { return fmt.Sprint(*c.n) }
+func (c count) Type() string   { return "COUNT" }
+func (c count) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("want a whole number from 0 on")
+	}
+	*c.n = n
+	return nil
 }

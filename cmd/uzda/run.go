@@ -56,19 +56,34 @@ piped in to the task of the argument.`,
 			return err
 		}
 		defer w.close()
-		r, err := w.runner(c.Context(), uzda.SessionID(id))
-		if err != nil {
-			return err
-		}
-		if err := r.begin(c.Context(), uzda.SessionID(id)); err != nil {
-			return err
-		}
-		if err := r.post(c.Context(), task); err != nil {
-			return err
-		}
-		return r.drive(c.Context())
+		return w.do(c.Context(), uzda.SessionID(id), task)
 	}
 	return flags(c, append([]string{"output-format"}, runFlags...)...)
+}
+
+// do works on a task, in a session that there may be.
+func (w *work) do(ctx context.Context, id uzda.SessionID, task string) error {
+	old := &agent.State{}
+	if id != "" {
+		var err error
+		if old, err = agent.Load(ctx, w.store, id); err != nil {
+			return fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+		}
+		if err := w.sound(ctx, id, old); err != nil {
+			return err
+		}
+	}
+	r, err := w.runner(ctx, old)
+	if err != nil {
+		return err
+	}
+	if err := r.begin(ctx, id); err != nil {
+		return err
+	}
+	if err := r.post(ctx, task); err != nil {
+		return err
+	}
+	return r.drive(ctx)
 }
 
 // task is what to do: the argument, what is piped in, or both. Standard input is
@@ -109,15 +124,12 @@ type runner struct {
 	show  bool // results on the progress lines
 }
 
-// runner makes ready what a run needs.
-func (w *work) runner(ctx context.Context, id uzda.SessionID) (*runner, error) {
-	name := ""
-	if id != "" { // a session keeps its agent
-		if s, err := agent.Load(ctx, w.store, id); err == nil {
-			name = s.Opened.Agent
-		}
+// runner makes ready what a run needs, for a session as it is: a new one has no agent.
+func (w *work) runner(ctx context.Context, s *agent.State) (*runner, error) {
+	if info, err := os.Stat(w.cfg.Dir); err != nil || !info.IsDir() {
+		return nil, fail(uzda.ConfigError, "name a folder that there is", "dir (%s): %s is no folder", w.cfg.Origin("dir"), w.cfg.Dir)
 	}
-	agents, name, err := w.agents(ctx, name)
+	agents, name, err := w.agents(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -128,19 +140,28 @@ func (r *runner) begin(ctx context.Context, id uzda.SessionID) error {
 	var err error
 	r.id, err = r.host.Open(ctx, uzda.Opening{ID: id, Agent: r.agent, Dir: r.cfg.Dir})
 	if err != nil {
-		return &exit{uzda.StorageError.Exit(), session.Failure(id, err)}
+		return failed(id, err)
 	}
 	s, err := r.host.State(ctx, r.id)
 	if err != nil {
-		return &exit{uzda.StorageError.Exit(), session.Failure(r.id, err)}
+		return failed(r.id, err)
 	}
 	r.head = s.Head
 	return nil
 }
 
+// post gives the session a task, unless somebody else works on it: the task of a
+// run that is refused must not be done by another.
 func (r *runner) post(ctx context.Context, task string) error {
+	epoch, err := r.store.Acquire(ctx, r.id, holder())
+	if err == nil {
+		err = r.store.Release(ctx, r.id, epoch)
+	}
+	if err != nil {
+		return failed(r.id, err)
+	}
 	if _, err := r.host.Post(ctx, r.id, uzda.Posted{Blocks: uzda.Say(task)}); err != nil {
-		return &exit{uzda.StorageError.Exit(), session.Failure(r.id, err)}
+		return failed(r.id, err)
 	}
 	return nil
 }
@@ -159,10 +180,17 @@ func (r *runner) drive(ctx context.Context) error {
 		stop = r.follow()
 		s, err = r.host.Run(ctx, r.id)
 	}
-	stop()
 	keep := context.WithoutCancel(ctx)
+	if err == nil && ctx.Err() != nil && s.Parked != nil { // stopped at a question
+		stop()
+		stop = r.follow()
+		if _, err = r.host.Post(keep, r.id, uzda.Cancelled{Why: context.Cause(ctx).Error(), By: person()}); err == nil {
+			s, err = r.host.Run(keep, r.id)
+		}
+	}
+	stop()
 	if err != nil {
-		return r.broken(err)
+		return r.broken(keep, err)
 	}
 	o := s.Outcome(r.id)
 	if o == nil {
@@ -177,15 +205,23 @@ func (r *runner) drive(ctx context.Context) error {
 }
 
 // broken reports a run that could not record how it ended.
-func (r *runner) broken(err error) error {
+func (r *runner) broken(ctx context.Context, err error) error {
 	o := session.Failure(r.id, err)
 	res := resultOf(o, o.Reason.Exit())
+	if s, err := agent.Load(ctx, r.store, r.id); err == nil && s.Head > 0 { // what was used up to then
+		res = resultIn(ctx, r.store, r.id, s, o, 0)
+	}
 	res.Session, res.Duration = r.id, r.now().Sub(r.began).Milliseconds()
 	if r.json() {
 		writeJSON(r.out, res)
 	}
-	fmt.Fprintf(r.err, "uzda: %s: %s\n      %s\n", o.Reason, o.Detail, o.Hint)
+	fmt.Fprintf(r.err, "uzda: %s: %s\n      %s\n", o.Reason, safeLines(o.Detail), onSession(o.Hint, r.id))
 	return &exit{code: o.Reason.Exit()}
+}
+
+// onSession names the session in the command of a hint.
+func onSession(hint string, id uzda.SessionID) string {
+	return strings.ReplaceAll(hint, "`uzda resume`", "`uzda resume "+string(id)+"`")
 }
 
 // follow shows what happens in the session until the function that it returns
@@ -193,7 +229,7 @@ func (r *runner) broken(err error) error {
 func (r *runner) follow() func() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	p := newProgress(r.err, r.now, r.show)
+	p := newProgress(r.err, r.now, r.show, r.width)
 	if s, err := r.host.State(ctx, r.id); err == nil {
 		p.prime(s)
 	}
@@ -203,7 +239,9 @@ func (r *runner) follow() func() {
 			seen = e.Seq
 		}
 		if r.cfg.OutputFormat == "stream-json" {
-			writeEvent(r.out, e)
+			if line, ok := jsonOf(e); ok {
+				writeJSON(r.out, line)
+			}
 		}
 		p.event(e)
 	}
@@ -264,7 +302,7 @@ func writeTrace(ctx context.Context, j uzda.Journal, id uzda.SessionID, path str
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		os.Remove(f.Name()) //nolint:errcheck // it is only a leftover
+		os.Remove(f.Name())
 	}
 	return err
 }
@@ -276,7 +314,7 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 		writeJSON(r.out, res)
 	} else if o.Reason.Outcome() == uzda.Finished {
 		fmt.Fprintln(r.out, r.screen(o.Answer))
-	} else if o.Answer != "" {
+	} else if o.Answer != "" && o.Reason.Outcome() != uzda.Waiting {
 		fmt.Fprintf(r.err, "\nNot an answer, but what was said last:\n%s\n\n", safeLines(uzda.Clip(o.Answer, 2000)))
 	}
 	for _, p := range res.Pending {
@@ -286,6 +324,18 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 		d := s.Unknown[u]
 		fmt.Fprintf(r.err, "Unknown: nobody knows whether use %s of %s took effect. Find out, then: uzda resolve %s %s yes|no\n", u, safe(d.Tool), r.id, u)
 	}
+	fmt.Fprintln(r.err, summary(r.id, o, res))
+	if o.Hint != "" && code != 0 {
+		fmt.Fprintln(r.err, onSession(o.Hint, r.id))
+	}
+	if code == 0 {
+		return nil
+	}
+	return &exit{code: code}
+}
+
+// summary is the last line of a run: how it ended, and what it took.
+func summary(id uzda.SessionID, o *uzda.Outcome, res result) string {
 	line := fmt.Sprintf("%s: %s", o.Reason.Outcome(), o.Reason)
 	if o.Detail != "" {
 		line += ": " + safe(o.Detail)
@@ -298,19 +348,12 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 		}
 	}
 	tokens := res.Usage.Input + res.Usage.Output + res.Usage.CacheRead + res.Usage.CacheWrite
-	fmt.Fprintf(r.err, "%s · %s · %s · %s tokens · %s · session %s\n", line, plural(res.Steps, "step"), plural(res.Calls, "tool call"), thousands(tokens), money, r.id)
-	if o.Hint != "" && code != 0 {
-		fmt.Fprintln(r.err, strings.ReplaceAll(o.Hint, "`uzda resume`", "`uzda resume "+string(r.id)+"`"))
-	}
-	if code == 0 {
-		return nil
-	}
-	return &exit{code: code}
+	return fmt.Sprintf("%s · %s · %s · %s tokens · %s · session %s", line, plural(res.Steps, "step"), plural(res.Calls, "tool call"), thousands(tokens), money, id)
 }
 
 // screen makes an answer safe for a terminal; elsewhere its bytes stay.
 func (r *runner) screen(answer string) string {
-	if f, ok := r.out.(*os.File); ok && terminal(f) {
+	if r.out.tty {
 		return safeLines(answer)
 	}
 	return answer
@@ -321,7 +364,7 @@ func (r *runner) explain(p pendingJSON) {
 	if p.Session != "" {
 		id = p.Session
 	}
-	fmt.Fprintf(r.err, "Waiting for your approval: %s %s  (%s)\n  uzda approve %s %s --resume    or    uzda deny %s %s --resume\n",
+	fmt.Fprintf(r.err, "Waiting for your approval: %s %s\n  because %s\n  uzda approve %s %s --resume\n  uzda deny %s %s --resume\n",
 		safe(p.Tool), safe(uzda.Clip(string(p.Input), 400)), safe(p.Reason), id, p.Use, id, p.Use)
 }
 

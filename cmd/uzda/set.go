@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,39 +23,56 @@ var version = ""
 func (a *app) versionCommand() *cobra.Command {
 	c := &cobra.Command{Use: "version", Short: "the version of the program", Args: none}
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		v := struct {
-			Version string `json:"version"`
-			Commit  string `json:"commit,omitempty"`
-			Date    string `json:"date,omitempty"`
-			Go      string `json:"go"`
-			System  string `json:"system"`
-			Journal int    `json:"journal_format"`
-		}{Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Journal: 1}
-		if info, ok := debug.ReadBuildInfo(); ok {
-			if v.Version == "" {
-				v.Version = info.Main.Version
-			}
-			for _, s := range info.Settings {
-				switch s.Key {
-				case "vcs.revision":
-					v.Commit = s.Value
-				case "vcs.time":
-					v.Date = s.Value
-				}
-			}
+		format := "text"
+		if a.wantsJSON() {
+			format = "json"
 		}
-		if f := c.Flags().Lookup("output-format"); f.Changed && f.Value.String() != "text" {
-			writeJSON(a.out, v)
-			return nil
+		if t, ok := c.Flags().Lookup("output-format").Value.(*text); ok && len(t.values) > 0 {
+			format = t.values[len(t.values)-1]
 		}
-		fmt.Fprintf(a.out, "uzda %s\n", v.Version)
-		if v.Commit != "" {
-			fmt.Fprintf(a.out, "commit %s, %s\n", v.Commit, v.Date)
-		}
-		fmt.Fprintf(a.out, "%s, %s, journal format %d\n", v.Go, v.System, v.Journal)
-		return nil
+		return a.printVersion(format)
 	}
 	return flags(c, "output-format")
+}
+
+// printVersion says what this program is. It reads no settings, so that it works
+// whatever is wrong with them.
+func (a *app) printVersion(format string) error {
+	v := struct {
+		Version string `json:"version"`
+		Commit  string `json:"commit,omitempty"`
+		Date    string `json:"date,omitempty"`
+		Go      string `json:"go"`
+		System  string `json:"system"`
+		Journal int    `json:"journal_format"`
+	}{Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Journal: 1}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v.Version == "" {
+			v.Version = info.Main.Version
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				v.Commit = s.Value
+			case "vcs.time":
+				v.Date = s.Value
+			}
+		}
+	}
+	switch format {
+	case "json", "stream-json":
+		writeJSON(a.out, v)
+		return nil
+	case "text":
+	default:
+		return usage("--output-format is text, json or stream-json, not %q", format)
+	}
+	fmt.Fprintf(a.out, "uzda %s\n", v.Version)
+	if v.Commit != "" {
+		fmt.Fprintf(a.out, "commit %s, %s\n", v.Commit, v.Date)
+	}
+	fmt.Fprintf(a.out, "%s, %s, journal format %d\n", v.Go, v.System, v.Journal)
+	return nil
 }
 
 func (a *app) configCommand() *cobra.Command {
@@ -63,16 +81,11 @@ func (a *app) configCommand() *cobra.Command {
 	c.Flags().BoolVar(&check, "check", false, "only say whether the settings are right: exits 0 or 13")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, err := a.config(c)
-		if err != nil {
-			if check {
-				fmt.Fprintln(a.err, err)
-				return &exit{code: notGood}
-			}
-			return err
-		}
 		if check {
-			fmt.Fprintln(a.out, "The settings are right.")
-			return nil
+			return a.checked(err)
+		}
+		if err != nil {
+			return err
 		}
 		if cfg.OutputFormat != "text" {
 			return cfg.WriteJSON(a.out)
@@ -86,6 +99,33 @@ func (a *app) configCommand() *cobra.Command {
 	return flags(c, append([]string{"output-format"}, runFlags...)...)
 }
 
+// checked reports whether the settings are right.
+func (a *app) checked(err error) error {
+	text := "The settings are right."
+	if err != nil {
+		text = detail(err)
+	}
+	if a.wantsJSON() {
+		writeJSON(a.out, map[string]any{"good": err == nil, "findings": []finding{{"settings", err == nil, text, ""}}})
+	} else if err == nil {
+		fmt.Fprintln(a.out, text)
+	}
+	if err == nil {
+		return nil
+	}
+	fmt.Fprintln(a.err, safeLines(text))
+	return &exit{code: notGood}
+}
+
+// detail is what an error of a command says, without its reason and hint.
+func detail(err error) string {
+	var e *exit
+	if errors.As(err, &e) && e.outcome != nil {
+		return e.outcome.Detail
+	}
+	return err.Error()
+}
+
 func (a *app) toolsCommand() *cobra.Command {
 	c := &cobra.Command{Use: "tools", Short: "the tools that the agent has", Args: none}
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -95,13 +135,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		}
 		w := &work{app: a, cfg: cfg}
 		defer w.close()
-		name := cfg.Agent
-		if name == "" && cfg.DB != "" {
-			name = "data"
-		} else if name == "" {
-			name = "default"
-		}
-		ag, err := w.card(name)
+		ag, err := w.card(w.agentName())
 		if err != nil {
 			return err
 		}
@@ -136,7 +170,7 @@ func (a *app) toolsCommand() *cobra.Command {
 		}
 		return nil
 	}
-	return flags(c, "output-format", "agent", "db", "dir", "allow", "deny", "permission-mode")
+	return flags(c, "output-format", "agent", "db", "dir", "trust")
 }
 
 func effects(e uzda.Effects) string {
@@ -174,7 +208,7 @@ func (a *app) policyCommand() *cobra.Command {
 			return err
 		}
 		w := &work{app: a, cfg: cfg}
-		gate, err := w.gate()
+		gate, err := w.gate(nil)
 		if err != nil {
 			return err
 		}
@@ -196,7 +230,7 @@ func (a *app) policyCommand() *cobra.Command {
 		}
 		return nil
 	}
-	top.AddCommand(flags(check, "output-format", "allow", "deny", "permission-mode", "dir"))
+	top.AddCommand(flags(check, "output-format", "allow", "deny", "permission-mode", "dir", "trust"))
 	return top
 }
 
@@ -240,16 +274,16 @@ makes the indexes of the store again from its journals.`}
 		var found []finding
 		cfg, err := a.config(c)
 		if err != nil {
-			found = append(found, finding{"settings", false, err.Error(), "mend the file that is named"})
+			found = append(found, finding{"settings", false, detail(err), "mend what is named"})
 		} else {
-			found = append(found, finding{"settings", true, fmt.Sprintf("read from %d files", len(cfg.Files)), ""})
+			found = append(found, finding{"settings", true, "read from " + plural(len(cfg.Files), "file"), ""})
 			found = append(found, a.examine(c, rebuild)...)
 		}
 		good := true
 		for _, f := range found {
 			good = good && f.Good
 		}
-		if wantsJSON(os.Args[1:]) || cfg != nil && cfg.OutputFormat != "text" {
+		if a.wantsJSON() {
 			writeJSON(a.out, map[string]any{"good": good, "findings": found})
 		} else {
 			for _, f := range found {
@@ -257,7 +291,7 @@ makes the indexes of the store again from its journals.`}
 				if !f.Good {
 					mark = "BAD "
 				}
-				fmt.Fprintf(a.out, "%s %-10s %s\n", mark, f.What, safe(f.Text))
+				fmt.Fprintf(a.out, "%s %-10s %s\n", mark, f.What, strings.ReplaceAll(safeLines(f.Text), "\n", "\n                "))
 				if f.Mend != "" {
 					fmt.Fprintf(a.out, "     %-10s → %s\n", "", f.Mend)
 				}
@@ -280,7 +314,7 @@ func (a *app) examine(c *cobra.Command, rebuild bool) []finding {
 	}
 	w, err := a.open(c)
 	if err != nil {
-		bad("store", err.Error(), "free the disk, mend the permissions, or name another place by UZDA_HOME")
+		bad("store", detail(err), "free the disk, mend the permissions, or name another place by UZDA_HOME")
 		return found
 	}
 	defer w.close()
@@ -290,13 +324,13 @@ func (a *app) examine(c *cobra.Command, rebuild bool) []finding {
 	} else {
 		good("data", "%s can be written", w.cfg.Data)
 	}
-	os.Remove(probe) //nolint:errcheck // it is empty
+	os.Remove(probe)
 	good("store", "%s opens", storePath(w.cfg))
 	if r, ok := w.store.(uzda.Rebuilder); ok && rebuild {
 		if n, err := r.Rebuild(c.Context()); err != nil {
 			bad("rebuild", err.Error(), "restore the store from a backup")
 		} else {
-			good("rebuild", "the indexes of %d sessions were made again", n)
+			good("rebuild", "the indexes of %s were made again", plural(n, "session"))
 		}
 	}
 	if v, ok := w.store.(uzda.Verifier); ok {
@@ -310,13 +344,13 @@ func (a *app) examine(c *cobra.Command, rebuild bool) []finding {
 		case err != nil:
 			bad("journals", err.Error(), "restore the store from a backup")
 		case faults > 0:
-			bad("journals", fmt.Sprintf("%d faults", faults), "what they say can still be read; do not trust these sessions, and restore them from a backup")
+			bad("journals", plural(faults, "fault"), "what they say can still be read; do not trust these sessions, and restore them from a backup")
 		default:
 			good("journals", "every body and every chain is as it was recorded")
 		}
 	}
-	if _, _, err := w.model(""); err != nil {
-		found = append(found, finding{"model", true, "none is set up: " + strings.Split(err.Error(), " (")[0], "uzda demo needs none"})
+	if _, _, err := w.model("", ""); err != nil {
+		found = append(found, finding{"model", true, "none is set up: " + detail(err), "`uzda demo` needs none"})
 	} else {
 		good("model", "%s (%s)", w.cfg.Model, w.cfg.Origin("model"))
 	}

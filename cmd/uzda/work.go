@@ -59,7 +59,7 @@ func pricesOf(cfg *config.Config) (*cost.Table, error) {
 			return t, nil
 		}
 	}
-	return nil, fail(uzda.ConfigError, "the file has the form of the built-in table; see docs/spec.md, K1", "prices (%s): %v", cfg.Origin("prices"), err)
+	return nil, fail(uzda.ConfigError, "mend the file, or leave it out: the built-in prices are enough", "prices (%s): %v", cfg.Origin("prices"), err)
 }
 
 // storePath is where sessions are kept.
@@ -115,7 +115,7 @@ func (w *work) json() bool { return w.cfg.OutputFormat != "text" }
 func (w *work) load(ctx context.Context, name string) (uzda.SessionID, *agent.State, error) {
 	id := uzda.SessionID(name)
 	if err := id.Check(); err != nil {
-		return "", nil, usage("%v", err)
+		return "", nil, fail(uzda.ConfigError, "`uzda sessions` lists them", "%v", err)
 	}
 	s, err := agent.Load(ctx, w.store, id)
 	if err != nil {
@@ -152,6 +152,12 @@ func (w *work) host(agents map[string]agent.Agent) *session.Host {
 	return h
 }
 
+// failed ends a command because of what a store or a host says.
+func failed(id uzda.SessionID, err error) error {
+	o := session.Failure(id, err)
+	return &exit{o.Reason.Exit(), o}
+}
+
 func holder() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -162,6 +168,56 @@ func holder() string {
 
 // secrets hides the values of keys in the environment from models and journals.
 func (w *work) secrets() uzda.Redactor { return policy.FromEnv(w.env) }
+
+// goes loads a session that is to go on, and refuses one that must not: an event
+// of a newer program, or one that is not what was recorded.
+func (w *work) goes(ctx context.Context, name string) (uzda.SessionID, *agent.State, error) {
+	id, s, err := w.load(ctx, name)
+	if err != nil {
+		return "", nil, err
+	}
+	return id, s, w.sound(ctx, id, s)
+}
+
+// sound says what keeps a session from going on.
+func (w *work) sound(ctx context.Context, id uzda.SessionID, s *agent.State) error {
+	if s.ReadOnly != "" {
+		return fail(uzda.ConfigError, "it can be read here: `uzda show "+string(id)+"`; to go on, use a newer version of uzda", "session %s: %s", id, s.ReadOnly)
+	}
+	const recent = 1000 // doctor looks at all
+	bad, err := damaged(ctx, w.store, id, max(0, s.Head-recent))
+	if err != nil {
+		return fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+	}
+	if len(bad) > 0 {
+		return fail(uzda.StorageError, "restore the store from a backup, or begin a session anew; `uzda doctor` looks at all sessions",
+			"event %d of session %s is not the one that was recorded: the session does not go on", bad[0], id)
+	}
+	return nil
+}
+
+// damaged finds events whose body is not the one that was recorded, by making
+// its stored form again.
+func damaged(ctx context.Context, j uzda.Journal, id uzda.SessionID, after uzda.Seq) ([]uzda.Seq, error) {
+	var bad []uzda.Seq
+	for e, err := range j.Read(ctx, id, after) {
+		if err != nil {
+			return nil, err
+		}
+		again := e
+		if uzda.Kinds()[e.Body.Kind()] != 1 { // one that was brought up has no such form
+			continue
+		}
+		switch e.Body.(type) {
+		case uzda.Unread, uzda.Erased:
+			continue
+		}
+		if _, err := uzda.Seal(&again, func(data []byte) (string, error) { return uzda.Hash(data), nil }); err != nil || again.Sum != e.Sum {
+			bad = append(bad, e.Seq)
+		}
+	}
+	return bad, nil
+}
 
 // readFile reads a file that a person named.
 func readFile(path, what string) ([]byte, error) {

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -29,18 +30,23 @@ import (
 	"github.com/uzda-dev/uzda/tool"
 )
 
+// pay stands for the service that moves the money. It takes the same key for
+// every attempt of one refund, so that it can tell a repeat.
+type pay func(ctx context.Context, key, order string, cents int) error
+
 // refund runs once for the same order and amount, whatever crashes or repeats.
 // A person sees the exact arguments before it runs.
-var refund = tool.Func[refundInput, string]{
-	Name:        "refund_order",
-	Description: "Pay an order back. Use only when the user asks for a refund and names the order; not to look anything up. The amount is in cents.",
-	Effects:     uzda.Effects{Irreversible: true},
-	Once:        true,
-	Call: func(ctx context.Context, in refundInput) (string, error) {
-		use, _ := tool.UseFrom(ctx) // use.Key is the payment service's idempotency key
-		log.Printf("refund %s of %d cents, key %s", in.OrderID, in.Cents, use.Key)
-		return fmt.Sprintf("refunded %d cents of %s", in.Cents, in.OrderID), nil
-	},
+func refund(with pay) uzda.Tool {
+	return tool.Func[refundInput, string]{
+		Name:        "refund_order",
+		Description: "Pay an order back. Use only when the user asks for a refund and names the order; not to look anything up. The amount is in cents.",
+		Effects:     uzda.Effects{Irreversible: true},
+		Once:        true,
+		Call: func(ctx context.Context, in refundInput) (string, error) {
+			use, _ := tool.UseFrom(ctx)
+			return fmt.Sprintf("refunded %d cents of %s", in.Cents, in.OrderID), with(ctx, use.Key, in.OrderID, in.Cents)
+		},
+	}.Tool()
 }
 
 type refundInput struct {
@@ -56,36 +62,39 @@ var model = script.Model{Name: "example", Turns: []script.Turn{
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := serve(ctx, "server.uzda", "127.0.0.1:8080"); err != nil {
-		log.Fatal(err) //nolint:gocritic // there is nothing left to stop
+	listener, err := net.Listen("tcp", "127.0.0.1:8080")
+	if err == nil {
+		log.Printf("listening on http://%s", listener.Addr())
+		err = serve(ctx, listener, "server.uzda", func(_ context.Context, key, order string, cents int) error {
+			log.Printf("refund %s of %d cents, key %s", order, cents, key)
+			return nil
+		})
+	}
+	if err != nil {
+		log.Fatal(err)
 	}
 }
 
-func serve(ctx context.Context, store, addr string) error {
+// serve answers until ctx ends. The sessions are in the file store.
+func serve(ctx context.Context, listener net.Listener, store string, with pay) error {
 	db, err := sqlite.Open(store)
 	if err != nil {
 		return err
 	}
-	defer db.Close()
-	host := newHost(db)
-	server := &http.Server{Addr: addr, Handler: handler(host), ReadHeaderTimeout: 5 * time.Second}
+	host := session.New(session.Config{Store: db, Agents: map[string]agent.Agent{"support": {
+		Model:  model,
+		System: "You help the shop's support people with refunds.",
+		Tools:  []uzda.Tool{refund(with)},
+		Gates:  []uzda.Gate{policy.Gate{}}, // asks about what cannot be taken back
+	}}})
+	server := &http.Server{Handler: handler(host), ReadHeaderTimeout: 5 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // it is over anyway
 	defer stop()
-	log.Printf("listening on http://%s", addr)
-	err = server.ListenAndServe()
+	err = server.Serve(listener)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	return errors.Join(err, host.Close())
-}
-
-func newHost(store uzda.Store) *session.Host {
-	return session.New(session.Config{Store: store, Agents: map[string]agent.Agent{"support": {
-		Model:  model,
-		System: "You help the shop's support people with refunds.",
-		Tools:  []uzda.Tool{refund.Tool()},
-		Gates:  []uzda.Gate{policy.Gate{}},
-	}}})
+	return errors.Join(err, host.Close(), db.Close())
 }
 
 type task struct {
@@ -130,6 +139,10 @@ func handler(host *session.Host) http.Handler {
 			return
 		}
 		id := uzda.SessionID(r.PathValue("id"))
+		if _, err := look(r.Context(), host, id); err != nil {
+			reply(w, nil, err)
+			return
+		}
 		v := uzda.Verdict{Decision: uzda.Deny}
 		if in.Allow {
 			v.Decision = uzda.Allow

@@ -117,13 +117,16 @@ var indexTests = map[string]func(*suite){
 		if got := s.list(a); len(got) != 0 {
 			s.Errorf("an empty store lists %+v", got)
 		}
-		s.story(a, b)
-		for _, st := range []uzda.Store{a, b, s.open()} {
+		fresh := s.story(a, b)
+		for _, st := range []uzda.Store{fresh, a, b, s.open()} {
 			s.listed(st, "three", "one", "two")
 		}
 		time.Sleep(2 * time.Millisecond) // so that the times differ
-		s.add(b, two, uzda.At{Head: uzda.AnyHead}, note("last"))
-		s.listed(a, "two", "three", "one")
+		c := s.open()
+		s.add(c, two, uzda.At{Head: uzda.AnyHead}, note("last"))
+		for _, st := range []uzda.Store{a, b, c} {
+			s.listed(st, "two", "three", "one")
+		}
 		for _, err := range a.(uzda.Lister).List(ctx) {
 			s.must(err)
 			break // a reader may stop early
@@ -155,8 +158,9 @@ var indexTests = map[string]func(*suite){
 	},
 }
 
-// story makes three sessions: one, then two, then one again, then three.
-func (s *suite) story(a, b uzda.Store) {
+// story makes three sessions: one, then two, then one again, then three, which
+// the handle that it returns has not seen from the beginning.
+func (s *suite) story(a, b uzda.Store) uzda.Store {
 	s.Helper()
 	e1, e2 := s.hold(a, one), s.hold(b, two)
 	s.add(a, one, uzda.At{Epoch: e1}, uzda.Opened{Format: 1, Agent: "shop"})
@@ -168,6 +172,9 @@ func (s *suite) story(a, b uzda.Store) {
 	s.add(a, one, uzda.At{Head: 5, Epoch: e1}, uzda.Ended{Outcome: uzda.Finished, Reason: uzda.EndTurn})
 	time.Sleep(2 * time.Millisecond)
 	s.add(b, "three", uzda.At{}, say("p", "hello"))
+	fresh := s.open() // it has seen nothing of what it appends to
+	s.add(fresh, "three", uzda.At{Head: uzda.AnyHead}, note("n"))
+	return fresh
 }
 
 func (s *suite) list(st uzda.Store) []uzda.SessionInfo {

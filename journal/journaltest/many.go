@@ -173,21 +173,26 @@ var waitTests = map[string]func(*suite){
 		s.add(b, one, uzda.At{Head: uzda.AnyHead}, note("a"), note("b"))
 		s.must(w.Wait(ctx, one, 0)) // there already
 		s.must(w.Wait(ctx, one, 1))
+		s.add(b, two, uzda.At{Head: uzda.AnyHead}, note("another session"))
 		limit, cancel := context.WithTimeout(ctx, 30*time.Second)
 		defer cancel()
-		var wg sync.WaitGroup
-		for range 4 {
-			wg.Go(func() {
-				for len(s.read(a, one, 2)) == 0 {
-					if err := w.Wait(limit, one, 2); err != nil {
-						s.Errorf("wait: %v", err)
-						return
+		for n := uzda.Seq(2); n < 32 && limit.Err() == nil; n++ { // some come before the waiters, some after
+			var wg sync.WaitGroup
+			for range 4 {
+				wg.Go(func() {
+					for len(s.read(a, one, n)) == 0 {
+						if err := w.Wait(limit, one, n); err != nil {
+							s.Errorf("wait for the event after %d: %v", n, err)
+							return
+						}
 					}
-				}
-			})
+				})
+			}
+			if n%2 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			s.add(b, one, uzda.At{Head: uzda.AnyHead}, note(fmt.Sprint(n)))
+			wg.Wait()
 		}
-		s.add(b, two, uzda.At{Head: uzda.AnyHead}, note("another session"))
-		s.add(b, one, uzda.At{Head: uzda.AnyHead}, note("c"))
-		wg.Wait()
 	},
 }

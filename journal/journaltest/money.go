@@ -203,7 +203,9 @@ var ledgerTests = map[string]func(*suite){
 		a := s.open()
 		optional[uzda.Ledger](s, a)
 		epoch := s.hold(a, one)
-		s.refuse(a, one, uzda.At{Epoch: epoch, Settle: []uzda.Settlement{{ID: "nothing", Spent: 5}}}, nil, asked(1))
+		at := uzda.At{Epoch: epoch, Settle: []uzda.Settlement{{ID: "nothing", Spent: 5}}, Claim: take("k", one, "1.1")}
+		s.refuse(a, one, at, nil, asked(1))
+		s.add(a, one, uzda.At{Epoch: epoch, Claim: take("k", one, "1.2")}, asked(1))
 	},
 	"many never overshoot": func(s *suite) { // case:B06
 		a, b := s.open(), s.open()

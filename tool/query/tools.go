@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/internal/schema"
@@ -23,10 +24,15 @@ var runText string
 
 // The inputs as models see them.
 var (
-	listInput     = schema.MustCompile(json.RawMessage(`{"type":"object","properties":{},"additionalProperties":false}`))
-	describeInput = schema.MustCompile(json.RawMessage(`{"type":"object","properties":{"table":{"type":"string","minLength":1,"description":"name of a table or view, as list_tables shows it"}},"required":["table"],"additionalProperties":false}`))
-	runInput      = schema.MustCompile(json.RawMessage(`{"type":"object","properties":{"sql":{"type":"string","minLength":1,"description":"one SELECT in SQLite's dialect"},"limit":{"type":"integer","minimum":0,"description":"rows to return, at most 500; more or 0 means the default"}},"required":["sql"],"additionalProperties":false}`))
+	listInput     = lazily(`{"type":"object","properties":{},"additionalProperties":false}`)
+	describeInput = lazily(`{"type":"object","properties":{"table":{"type":"string","minLength":1,"description":"name of a table or view, as list_tables shows it"}},"required":["table"],"additionalProperties":false}`)
+	runInput      = lazily(`{"type":"object","properties":{"sql":{"type":"string","minLength":1,"description":"one SELECT in SQLite's dialect"},"limit":{"type":"integer","minimum":0,"description":"rows to return, at most 500; more or 0 means the default"}},"required":["sql"],"additionalProperties":false}`)
 )
+
+// lazily compiles a schema at its first use, since most runs of the program need none.
+func lazily(raw string) func() *schema.Schema {
+	return sync.OnceValue(func() *schema.Schema { return schema.MustCompile(json.RawMessage(raw)) })
+}
 
 type (
 	listTables    struct{ db *DB }
@@ -53,17 +59,17 @@ func (d *DB) spec(name, text string, in *schema.Schema) uzda.ToolSpec {
 	}
 }
 
-func (t listTables) Spec() uzda.ToolSpec { return t.db.spec("list_tables", listText, listInput) }
+func (t listTables) Spec() uzda.ToolSpec { return t.db.spec("list_tables", listText, listInput()) }
 func (t describeTable) Spec() uzda.ToolSpec {
-	return t.db.spec("describe_table", describeText, describeInput)
+	return t.db.spec("describe_table", describeText, describeInput())
 }
-func (t runQuery) Spec() uzda.ToolSpec { return t.db.spec("run_query", runText, runInput) }
+func (t runQuery) Spec() uzda.ToolSpec { return t.db.spec("run_query", runText, runInput()) }
 
-func (listTables) Check(in json.RawMessage) (json.RawMessage, error) { return listInput.Coerce(in) }
+func (listTables) Check(in json.RawMessage) (json.RawMessage, error) { return listInput().Coerce(in) }
 func (describeTable) Check(in json.RawMessage) (json.RawMessage, error) {
-	return describeInput.Coerce(in)
+	return describeInput().Coerce(in)
 }
-func (runQuery) Check(in json.RawMessage) (json.RawMessage, error) { return runInput.Coerce(in) }
+func (runQuery) Check(in json.RawMessage) (json.RawMessage, error) { return runInput().Coerce(in) }
 
 func (t runQuery) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	var in struct {

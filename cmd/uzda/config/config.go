@@ -31,8 +31,8 @@ type Config struct {
 	Limits       uzda.Limits
 	Permissions  Permissions
 	Store        Store
-	Durability   string // power or process
-	Prices       string // file
+	Durability   string   // power or process
+	Prices       string   // file
 	Trust        []string // folders
 	Models       map[string]Model
 

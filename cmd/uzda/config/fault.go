@@ -28,8 +28,8 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// near returns the name of names that is most like name, or "".
-func near(name string, names []string) string {
+// Near returns the name of names that is most like name, or "".
+func Near(name string, names []string) string {
 	best, least := "", max(2, len(name)/3)+1
 	for _, n := range names {
 		if d := distance(name, n); d < least {
@@ -76,7 +76,7 @@ func unknown(within, name string, siblings []string) string {
 			return text + fmt.Sprintf("; %s stands at the top of the file", section)
 		}
 	}
-	if n := near(plain, siblings); n != "" {
+	if n := Near(plain, siblings); n != "" {
 		return text + fmt.Sprintf("; did you mean %q?", within+n)
 	}
 	return text + "; known here: " + strings.Join(siblings, ", ")

@@ -206,7 +206,7 @@ Sessions are kept in the data folder: ` + "`$UZDA_HOME`, `$XDG_DATA_HOME/uzda`, 
 ## Whom the files are from
 
 A project's files (` + "`uzda.yaml`, `uzda.local.yaml`" + `) may have been written by anybody: one clones a repository and runs Uzda in it. They can always tighten:
-deny and ask rules, the modes plan and deny, smaller limits. What loosens, runs a command or reaches out of the project counts only if you trust the folder; the column "needs
+deny and ask rules, the modes plan and deny, smaller budgets. What loosens, runs a command or reaches out of the project counts only if you trust the folder; the column "needs
 trust" below says which keys those are. The same holds for the project's agents. What is left out is a warning that says where it stands. Read the file; then trust the folder,
 and all below it, with a line in your own file (5 above):
 

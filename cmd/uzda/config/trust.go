@@ -58,17 +58,17 @@ func within(folder, path string) bool {
 	if strings.Contains(path, "://") {
 		return false
 	}
-	rel, err := filepath.Rel(real(folder), real(path))
+	rel, err := filepath.Rel(followed(folder), followed(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// real follows the links of a path as far as it exists.
-func real(path string) string {
+// followed follows the links of a path as far as it exists.
+func followed(path string) string {
 	if p, err := filepath.EvalSymlinks(path); err == nil {
 		return p
 	}
 	if up := filepath.Dir(path); up != path {
-		return filepath.Join(real(up), filepath.Base(path))
+		return filepath.Join(followed(up), filepath.Base(path))
 	}
 	return path
 }
@@ -103,9 +103,9 @@ func (l *loader) warnOfTrust() {
 	if own == "" {
 		own = "your own " + FileName
 	}
-	how := fmt.Sprintf("If you have read it and trust it: --trust %q for once, or add to %s the line trust: [%q]", l.config.Project, own, l.config.Project)
+	how := fmt.Sprintf("If you have read the file and trust it: --trust %q for once, or add to %s the line trust: [%q]", l.config.Project, own, l.config.Project)
 	if l.config.Trusted {
 		how = "Only your own file can say which folders you trust: " + own
 	}
-	l.warn("left out, since a project that is not trusted cannot loosen anything: %s. %s", strings.Join(l.leftOut, ", "), how)
+	l.warn("a project that you do not trust cannot loosen anything, so this is left out: %s\n      %s", strings.Join(l.leftOut, ", "), how)
 }
