@@ -60,7 +60,8 @@ func (r *Runner) Edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uz
 		return 0, fmt.Errorf("edit session %s: %w", id, err)
 	}
 	defer r.Store.Release(context.WithoutCancel(ctx), id, epoch) //nolint:errcheck // it ends by itself too
-	if e.ID != "" { // one that is repeated was made already
+	// One that is repeated was made already.
+	if e.ID != "" {
 		for old, err := range r.Store.Read(ctx, id, 0) {
 			if err != nil {
 				return 0, fmt.Errorf("edit session %s: %w", id, err)

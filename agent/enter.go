@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -33,6 +34,10 @@ func Enter(ctx context.Context, store uzda.Journal, red uzda.Redactor, res uzda.
 		res.People = Clean(red, res.People)
 	}
 	Cut(ctx, store, &res, limit)
+	res.Blocks = slices.DeleteFunc(res.Blocks, func(b uzda.Block) bool { // providers refuse empty text
+		t, ok := b.(uzda.Text)
+		return ok && t.Text == ""
+	})
 	if len(res.Blocks) == 0 {
 		res.Blocks = uzda.Say("(no output)")
 	}

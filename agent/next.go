@@ -139,7 +139,7 @@ func (s *State) finish(why uzda.Reason) []Move {
 		return []Move{{Act: Verify}}
 	}
 	if why == uzda.EndTurn && s.Turn.Nobody > 0 {
-		return ending(uzda.EndTurnDenied, fmt.Sprintf("%d calls were denied because nobody could be asked", s.Turn.Nobody),
+		return ending(uzda.EndTurnDenied, fmt.Sprintf("calls that were denied because nobody could be asked: %d", s.Turn.Nobody),
 			"allow them by a rule, or run where somebody can answer")
 	}
 	return ending(why, "", "")

@@ -203,3 +203,29 @@ func FuzzRedact(f *testing.F) {
 		}
 	})
 }
+
+// Text that comes in pieces, each shown up to where a value may have begun, shows
+// no part of a value wherever it is split, and all the rest.
+func TestBegun(t *testing.T) { // rule 16
+	t.Parallel()
+	s := policy.NewSecrets(map[string]string{"A": "aab-aab-aac", "B": "line one\nline \"two\""})
+	for _, text := range []string{"x aab-aab-aab-aac y", "aab-aab-aa", `{"k":"line one\nline \"two\""}`, "line one\nline \"two\" and line one", "aab-aab-aacaab-aab-aac"} {
+		want, _ := s.Redact(text, true)
+		for size := 1; size <= len(text); size++ {
+			shown, held := "", ""
+			for at := 0; at < len(text); at += size {
+				held += text[at:min(at+size, len(text))]
+				n := s.Begun(held)
+				clean, _ := s.Redact(held[:len(held)-n], true)
+				shown, held = shown+clean, held[len(held)-n:]
+			}
+			clean, _ := s.Redact(held, true)
+			if shown += clean; shown != want {
+				t.Errorf("in pieces of %d: %q, want %q", size, shown, want)
+			}
+		}
+	}
+	if n := s.Begun(""); n != 0 {
+		t.Errorf("%d bytes of nothing", n)
+	}
+}

@@ -201,3 +201,32 @@ func TestNoStaleDeltas(t *testing.T) { // L10
 		}
 	}
 }
+
+// An edit that is posted again is the first one.
+func TestEditTwice(t *testing.T) {
+	t.Parallel()
+	store := journal.Memory()
+	h := host(t, store, map[string]agent.Agent{"a": {Model: script.Model{Turns: []script.Turn{turn("one"), turn("two")}}}}, manual)
+	id, err := h.Open(t.Context(), uzda.Opening{Agent: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := h.Say(t.Context(), id, "go"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := h.State(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := uzda.Edited{ID: "e", What: "compact", From: s.View[0].Seq, To: s.View[1].Seq,
+		With: []uzda.Entry{{Seq: s.View[0].Seq, Message: uzda.Message{Role: uzda.User, Blocks: uzda.Say("in short")}}}}
+	first, err := h.Post(t.Context(), id, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := h.Post(t.Context(), id, e); err != nil || again != first || len(bodies[uzda.Edited](t, store, id)) != 1 {
+		t.Errorf("edited at %d, then at %d, %v", first, again, err)
+	}
+}

@@ -288,7 +288,7 @@ func (s *session) said(e uzda.Event, b uzda.Said) {
 	put(sp, CostUnknown, b.Unknown)
 	sp.Attr[Stop] = string(b.Stop)
 	sp.Attr[FinishReasons] = []string{cmp.Or(b.Raw, string(b.Stop))}
-	put(sp, Detail, b.Detail)
+	put(sp, Detail, s.b.clean(b.Detail))
 	if o := b.Message.Origin; o != nil {
 		put(sp, ResponseModel, o.Model)
 	}

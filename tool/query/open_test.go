@@ -67,8 +67,8 @@ func TestOpenErrors(t *testing.T) {
 		path string
 		want []string
 	}{
-		{filepath.Join(dir, "shpo.db"), []string{"no such file", "did you mean " + good + "?"}},
-		{filepath.Join(dir, "nothing", "shop.db"), []string{"no such file", "folder does not exist"}},
+		{filepath.Join(dir, "shpo.db"), []string{"file does not exist", "did you mean " + good + "?"}},
+		{filepath.Join(dir, "nothing", "shop.db"), []string{"file does not exist", "folder does not exist"}},
 		{dir, []string{"it is a folder", good}},
 		{text, []string{"no SQLite database", "not encrypted"}},
 		{short, []string{"no SQLite database"}},

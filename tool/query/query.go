@@ -169,7 +169,7 @@ func usable(path string) error {
 		} else if near := nearest(filepath.Base(path), fileNames(entries)); near != "" {
 			hint = "did you mean " + filepath.Join(dir, near) + "?"
 		}
-		return fmt.Errorf("open database %s: there is no such file; %s: %w", path, hint, os.ErrNotExist)
+		return fmt.Errorf("open database %s: %w; %s", path, os.ErrNotExist, hint)
 	case err != nil:
 		return fmt.Errorf("open database %s: %w", path, err)
 	case info.IsDir():
