@@ -44,7 +44,7 @@ type Config struct {
 // Host is the only door to sessions; safe for concurrent use. Close it.
 type Host struct {
 	c       Config
-	runners map[string]*agent.Runner
+	runners map[string]*agent.Runner // by the agent's name
 
 	ctx  context.Context // of what runs in the background
 	stop context.CancelCauseFunc
@@ -52,6 +52,7 @@ type Host struct {
 
 	mu     sync.Mutex
 	live   map[uzda.SessionID]*live
+	kin    map[string]*agent.Runner // of children, by the names of their agent and its elders
 	closed bool
 }
 
@@ -91,7 +92,7 @@ func New(c Config) *Host {
 			c.Program = strings.TrimSpace(info.Main.Path + " " + info.Main.Version)
 		}
 	}
-	h := &Host{c: c, runners: map[string]*agent.Runner{}, live: map[uzda.SessionID]*live{}}
+	h := &Host{c: c, runners: map[string]*agent.Runner{}, kin: map[string]*agent.Runner{}, live: map[uzda.SessionID]*live{}}
 	h.ctx, h.stop = context.WithCancelCause(context.Background())
 	for name, a := range c.Agents {
 		if a.Model == nil {
@@ -106,10 +107,15 @@ func New(c Config) *Host {
 				a.Tools[i] = bound{d, h}
 			}
 		}
-		h.runners[name] = &agent.Runner{Agent: a, Store: c.Store, Prices: c.Prices, Redact: c.Redact, Holder: c.Holder,
-			Log: c.Log, Now: c.Now, Poll: c.Poll, Grace: c.Grace, Events: h.tell}
+		h.runners[name] = h.runner(a)
 	}
 	return h
+}
+
+func (h *Host) runner(a agent.Agent) *agent.Runner {
+	c := h.c
+	return &agent.Runner{Agent: a, Store: c.Store, Prices: c.Prices, Redact: c.Redact, Holder: c.Holder,
+		Log: c.Log, Now: c.Now, Poll: c.Poll, Grace: c.Grace, Events: h.tell}
 }
 
 var errClosing = errors.New("the host is closing")
@@ -128,9 +134,11 @@ func (h *Host) Close() error {
 	}
 	h.mu.Unlock()
 	h.work.Wait()
-	for name, r := range h.runners {
-		if !r.Close() {
-			return fmt.Errorf("close the host: a tool of the agent %s has not ended", name)
+	for _, rs := range []map[string]*agent.Runner{h.runners, h.kin} {
+		for name, r := range rs {
+			if !r.Close() {
+				return fmt.Errorf("close the host: a tool of the agent %q has not ended", name)
+			}
 		}
 	}
 	return nil

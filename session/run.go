@@ -179,21 +179,6 @@ func (h *Host) drive(ctx context.Context, id uzda.SessionID) (*agent.State, erro
 	}
 }
 
-func (h *Host) runnerOf(id uzda.SessionID) (*agent.Runner, error) {
-	o, _, err := h.opened(h.ctxOpen(), id)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("run session %s: %w", id, err)
-	case o == nil: // what was posted waits until it is opened
-		return nil, fmt.Errorf("run session %s: it was not opened: %w", id, uzda.ErrNotFound)
-	}
-	r, ok := h.runners[o.Agent]
-	if !ok {
-		return nil, fmt.Errorf("run session %s: agent %q: %w", id, o.Agent, errNoAgent)
-	}
-	return r, nil
-}
-
 // ctxOpen is for what must still be done while the host closes.
 func (h *Host) ctxOpen() context.Context { return context.WithoutCancel(h.ctx) }
 
