@@ -164,6 +164,28 @@ func (bs Blocks) String() string {
 	return strings.Join(parts, "\n")
 }
 
+// Size is the size in bytes of what a model reads of blocks. Media count as 6,000,
+// about 1,500 tokens, whatever their own size.
+func (bs Blocks) Size() (n int) {
+	for _, b := range bs {
+		switch b := b.(type) {
+		case Text:
+			n += len(b.Text)
+		case Thinking:
+			n += len(b.Text)
+		case Media:
+			n += 6000
+		case ToolUse:
+			n += len(b.Name) + len(b.Input)
+		case ToolResult:
+			n += b.Blocks.Size()
+		case Opaque:
+			n += len(b.Raw)
+		}
+	}
+	return n
+}
+
 // Say makes blocks of one text.
 func Say(text string, labels ...Label) Blocks {
 	return Blocks{Text{Text: text, Meta: Meta{Labels: labels}}}

@@ -112,3 +112,25 @@ func TestBlocksText(t *testing.T) {
 		t.Errorf("uses %v, results %v", m.Uses(), m.Results())
 	}
 }
+
+// What a model reads is counted, whatever it is wrapped in; a picture counts as
+// a picture, not as its bytes.
+func TestSize(t *testing.T) { // M6
+	t.Parallel()
+	for _, tt := range []struct {
+		blocks uzda.Blocks
+		want   int
+	}{
+		{nil, 0},
+		{uzda.Say("żółw"), 7},
+		{uzda.Blocks{uzda.Thinking{Text: "abc", Signature: "long signature"}}, 3},
+		{uzda.Blocks{uzda.Media{Type: "image/png", Data: make([]byte, 1<<20)}}, 6000},
+		{uzda.Blocks{uzda.ToolUse{Name: "ab", Input: []byte(`{"x":1}`)}}, 9},
+		{uzda.Blocks{uzda.ToolResult{Blocks: uzda.Say("abcd"), People: uzda.Say("a table for people")}, uzda.Text{Text: "x"}}, 5},
+		{uzda.Blocks{uzda.Opaque{Raw: []byte(`{"a":[]}`)}}, 8},
+	} {
+		if got := tt.blocks.Size(); got != tt.want {
+			t.Errorf("%v: %d, want %d", tt.blocks, got, tt.want)
+		}
+	}
+}

@@ -125,7 +125,7 @@ func (s *State) projected() int {
 	grown := s.Grown
 	for _, m := range s.Inbox {
 		if !m.Turn || m.Seq == s.Turn.Seq {
-			grown += bulk(m.Message.Blocks)
+			grown += m.Message.Blocks.Size()
 		}
 	}
 	if s.Size == 0 {

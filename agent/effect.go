@@ -149,7 +149,7 @@ func (r *run) broken(ctx context.Context, a uzda.Asked, info uzda.ModelInfo, rep
 		b.Usage.Input = a.Tokens - a.Max
 	}
 	if b.Usage.Output == 0 {
-		b.Usage.Output = (bulk(reply.Message.Blocks) + len(reply.Partial) + 3) / 4
+		b.Usage.Output = (reply.Message.Blocks.Size() + len(reply.Partial) + 3) / 4
 	}
 	b.Usage.AtLeast = true
 	b.Cost, _ = r.price(info, b.Usage)

@@ -13,7 +13,7 @@ import (
 func (s *State) join(e uzda.Entry) {
 	s.View = append(s.View, e)
 	s.Hash = roll(s.Hash, e)
-	s.Grown += bulk(e.Message.Blocks)
+	s.Grown += e.Message.Blocks.Size()
 	for _, b := range e.Message.Blocks {
 		s.Labels = uzda.Union(s.Labels, b.Marks()...)
 	}
@@ -66,25 +66,4 @@ func sum(h hash.Hash, bs uzda.Blocks) {
 			put(h, "opaque", b.Origin, string(b.Raw))
 		}
 	}
-}
-
-// bulk is the size in bytes of what a model reads of blocks.
-func bulk(bs uzda.Blocks) (n int) {
-	for _, b := range bs {
-		switch b := b.(type) {
-		case uzda.Text:
-			n += len(b.Text)
-		case uzda.Thinking:
-			n += len(b.Text)
-		case uzda.Media:
-			n += 6000 // about 1,500 tokens, whatever its bytes
-		case uzda.ToolUse:
-			n += len(b.Name) + len(b.Input)
-		case uzda.ToolResult:
-			n += bulk(b.Blocks)
-		case uzda.Opaque:
-			n += len(b.Raw)
-		}
-	}
-	return n
 }

@@ -49,7 +49,7 @@ func (r *run) unknownTool(u Open) uzda.ToolResult {
 	res := refusal(u, uzda.CodeUnknownTool)
 	names := sortedKeys(r.tools)
 	text := fmt.Sprintf("There is no tool named %q.", uzda.Clip(u.Name, 100))
-	if near := nearest(uzda.Clip(u.Name, 100), names); len(near) > 0 {
+	if near := uzda.Nearest(u.Name, names, 3); len(near) > 0 {
 		text += " Did you mean " + strings.Join(near, " or ") + "?"
 	} else if len(names) > 0 {
 		text += " There are: " + uzda.Clip(strings.Join(names, ", "), 1000) + "."

@@ -88,15 +88,15 @@ func (z *sizes) join(seq uzda.Seq, blocks uzda.Blocks) {
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case uzda.ToolResult:
-			en.tool += bulk(b.Blocks)
+			en.tool += b.Blocks.Size()
 		default:
-			en.other += bulk(uzda.Blocks{b})
+			en.other += uzda.Blocks{b}.Size()
 		}
 	}
 	z.entries = append(z.entries, en)
 }
 
-func (z *sizes) result(r uzda.ToolResult) { z.open += bulk(r.Blocks) }
+func (z *sizes) result(r uzda.ToolResult) { z.open += r.Blocks.Size() }
 
 // step lets the results of a complete step join as one message.
 func (z *sizes) step(seq uzda.Seq) {
@@ -130,26 +130,4 @@ func (z *sizes) toolShare() float64 {
 		all, tool = all+en.tool+en.other, tool+en.tool
 	}
 	return share(tool, all)
-}
-
-// bulk is the size of what a model reads of blocks; a picture counts as 6,000
-// bytes, about 1,500 tokens, whatever its own.
-func bulk(blocks uzda.Blocks) (n int) {
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case uzda.Text:
-			n += len(b.Text)
-		case uzda.Thinking:
-			n += len(b.Text)
-		case uzda.Media:
-			n += 6000
-		case uzda.ToolUse:
-			n += len(b.Name) + len(b.Input)
-		case uzda.ToolResult:
-			n += bulk(b.Blocks)
-		case uzda.Opaque:
-			n += len(b.Raw)
-		}
-	}
-	return n
 }

@@ -66,8 +66,8 @@ func wrongFront(file string, err error) error {
 	hint := "known keys: " + strings.Join(known, ", ")
 	if m := unknownField.FindStringSubmatch(text); m != nil {
 		text = fmt.Sprintf("unknown key %q", m[1])
-		if n := config.Near(m[1], known); n != "" {
-			hint = fmt.Sprintf("did you mean %q?", n)
+		if n := uzda.Nearest(m[1], known, 1); len(n) > 0 {
+			hint = fmt.Sprintf("did you mean %q?", n[0])
 		}
 	}
 	return fail(uzda.ConfigError, hint, "%s:%d: %s", file, line+1, text)

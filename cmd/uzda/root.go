@@ -92,8 +92,8 @@ func stray(root *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	hint := "see `" + c.CommandPath() + " --help`"
-	if n := config.Near(word, names); n != "" {
-		hint = "did you mean `" + c.CommandPath() + " " + n + "`?"
+	if n := uzda.Nearest(word, names, 1); len(n) > 0 {
+		hint = "did you mean `" + c.CommandPath() + " " + n[0] + "`?"
 	}
 	return fail(uzda.ConfigError, hint, "%s has no command %q", c.CommandPath(), word)
 }
@@ -107,11 +107,11 @@ func wrongFlag(c *cobra.Command, err error) error {
 			names = append(names, k.Flag)
 		}
 		names = slices.DeleteFunc(names, func(n string) bool { return c.Flags().Lookup(n) == nil })
-		switch n := config.Near(name, names); {
+		switch n := uzda.Nearest(name, names, 1); {
 		case slices.Contains(laterFlags, name):
 			hint = "this version has no --" + name + " yet; " + hint
-		case n != "":
-			hint = "did you mean --" + n + "?"
+		case len(n) > 0:
+			hint = "did you mean --" + n[0] + "?"
 		case c == c.Root():
 			hint = "flags stand after the command; " + hint
 		}

@@ -290,8 +290,8 @@ func known(at *js.Schema, name string) string {
 		return "there are no fields here; leave it out"
 	}
 	names := slices.Sorted(maps.Keys(at.Properties))
-	if n := nearest(name, names); n != "" {
-		return "the nearest known field is " + n
+	if n := uzda.Nearest(name, names, 1); len(n) > 0 {
+		return "the nearest known field is " + n[0]
 	}
 	const most = 20
 	if len(names) > most {
@@ -311,8 +311,8 @@ func near(v any, want []any) string {
 			names = append(names, s)
 		}
 	}
-	if n := nearest(text, names); n != "" && len(names) > 1 {
-		return "; the nearest is " + literal(n)
+	if n := uzda.Nearest(text, names, 1); len(n) > 0 && len(names) > 1 {
+		return "; the nearest is " + literal(n[0])
 	}
 	return ""
 }

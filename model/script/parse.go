@@ -238,37 +238,9 @@ func intOf(to *int, what string) func(*node) error {
 
 // nearest suggests the known word that is closest to one that is not known.
 func nearest(word string, known []string) string {
-	best, least := "", len(word)/2+2
-	for _, k := range known {
-		if d := distance(strings.ToLower(word), k); d < least {
-			best, least = k, d
-		}
-	}
-	if best == "" {
+	near := uzda.Nearest(word, known, 1)
+	if len(near) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %q?)", best)
-}
-
-// distance is the number of edits between two words (Levenshtein).
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	last := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := range len(a) {
-		diagonal := last[0]
-		last[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, last[j], last[j+1])
-			}
-			diagonal, last[j+1] = last[j+1], cost
-		}
-	}
-	return last[len(b)]
+	return fmt.Sprintf(" (did you mean %q?)", near[0])
 }

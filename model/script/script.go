@@ -224,30 +224,9 @@ func estimate(req *uzda.Request, reply uzda.Blocks) uzda.Usage {
 		in += len(t.Name) + len(t.Description) + len(t.Input)
 	}
 	for _, e := range req.View {
-		in += size(e.Message.Blocks)
+		in += e.Message.Blocks.Size()
 	}
-	return uzda.Usage{Input: (in + 3) / 4, Output: (size(reply) + 3) / 4}
-}
-
-func size(bs uzda.Blocks) int {
-	n := 0
-	for _, b := range bs {
-		switch b := b.(type) {
-		case uzda.Text:
-			n += len(b.Text)
-		case uzda.Thinking:
-			n += len(b.Text)
-		case uzda.Media:
-			n += len(b.Data)
-		case uzda.ToolUse:
-			n += len(b.Name) + len(b.Input) + len(b.Raw)
-		case uzda.ToolResult:
-			n += size(b.Blocks)
-		case uzda.Opaque:
-			n += len(b.Raw)
-		}
-	}
-	return n
+	return uzda.Usage{Input: (in + 3) / 4, Output: (reply.Size() + 3) / 4}
 }
 
 // piece is the length in bytes of a delta.

@@ -166,8 +166,8 @@ func usable(path string) error {
 		dir := filepath.Dir(path)
 		if entries, derr := os.ReadDir(dir); derr != nil {
 			hint = "its folder does not exist either; check the path"
-		} else if near := nearest(filepath.Base(path), fileNames(entries)); near != "" {
-			hint = "did you mean " + filepath.Join(dir, near) + "?"
+		} else if near := uzda.Nearest(filepath.Base(path), fileNames(entries), 1); len(near) > 0 {
+			hint = "did you mean " + filepath.Join(dir, near[0]) + "?"
 		}
 		return fmt.Errorf("open database %s: %w; %s", path, os.ErrNotExist, hint)
 	case err != nil:

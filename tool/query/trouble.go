@@ -164,7 +164,7 @@ func (d *DB) mendColumn(ctx context.Context, s Statement, name string) string {
 		all = append(all, t.names...)
 	}
 	var b strings.Builder
-	if near := near(last(name), all, 3); len(near) > 0 {
+	if near := uzda.Nearest(last(name), all, 3); len(near) > 0 {
 		b.WriteString("did you mean " + strings.Join(near, ", ") + "? ")
 	}
 	const most = 4
@@ -189,7 +189,7 @@ func meant(name string, known []string) string {
 		return "the database holds no tables"
 	}
 	hint := "The tables are: " + uzda.Clip(strings.Join(known, ", "), 800)
-	if near := near(name, known, 3); len(near) > 0 {
+	if near := uzda.Nearest(name, known, 3); len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "? " + hint
 	}
 	return hint

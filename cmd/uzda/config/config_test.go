@@ -122,7 +122,7 @@ func in(k config.Key, text string) string {
 
 // TestPrecedence tries every key in all subsets of the places that can set it.
 // case:U08
-func TestPrecedence(t *testing.T) {
+func TestPrecedence(t *testing.T) { // case:U08 L12
 	t.Parallel()
 	layers := []string{"user", "project", "local", "env", "flag"} // the weakest first
 	for _, k := range config.Keys() {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/uzda-dev/uzda"
 )
 
 // A Fault is one mistake in the settings: where it is, what is wrong and how to
@@ -28,35 +30,12 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Near returns the name of names that is most like name, or "".
-func Near(name string, names []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	for _, n := range names {
-		if d := distance(name, n); d < least {
-			best, least = n, d
-		}
+// near is the name that was most likely meant, "" if none is.
+func near(name string, names []string) string {
+	if n := uzda.Nearest(name, names, 1); len(n) > 0 {
+		return n[0]
 	}
-	return best
-}
-
-// distance counts the letters to insert, drop or replace (Levenshtein), on bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			diagonal, row[j] = row[j], min(row[j]+1, row[j-1]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ""
 }
 
 // unknown says what to do about a key that is not known. Within is the section
@@ -76,7 +55,7 @@ func unknown(within, name string, siblings []string) string {
 			return text + fmt.Sprintf("; %s stands at the top of the file", section)
 		}
 	}
-	if n := Near(plain, siblings); n != "" {
+	if n := near(plain, siblings); n != "" {
 		return text + fmt.Sprintf("; did you mean %q?", within+n)
 	}
 	return text + "; known here: " + strings.Join(siblings, ", ")

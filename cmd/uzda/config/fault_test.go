@@ -19,7 +19,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"a security key", "model: a/b\npermisions:\n  deny: [Bash]\n", []string{`uzda.yaml:2:1: unknown key "permisions"; did you mean "permissions"?`}},
 		{"a key in permissions", "permissions:\n  denny: [Bash]\n", []string{`uzda.yaml:2:3: unknown key "permissions.denny"; did you mean "permissions.deny"? (a rule that is not read forbids nothing`}},
-		{"a key of another tool", "permissions:\n  defaultMode: x\n", []string{`uzda.yaml:2:3: unknown key "permissions.defaultMode"; known here: allow, ask, deny, mode`}},
+		{"a key of another tool", "permissions:\n  defaultMode: x\n", []string{`uzda.yaml:2:3: unknown key "permissions.defaultMode"; did you mean "permissions.mode"?`}},
 		{"in the wrong place", "max_steps: 4\n", []string{`uzda.yaml:1:1: unknown key "max_steps"; did you mean "limits.max_steps"?`}},
 		{"as the flag has it", "permission-mode: deny\n", []string{`uzda.yaml:1:1: unknown key "permission-mode"; did you mean "permissions.mode"?`}},
 		{"dashes", "output-format: json\n", []string{`did you mean "output_format"?`}},

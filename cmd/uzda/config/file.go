@@ -263,7 +263,7 @@ func (f *file) model(name, origin string, fields *ast.MappingNode) {
 				known = append(known, strings.TrimPrefix(k.Name, "models.NAME."))
 			}
 			text := fmt.Sprintf("unknown key %q; known here: %s", within+leaf, strings.Join(known, ", "))
-			if n := Near(leaf, known); n != "" {
+			if n := near(leaf, known); n != "" {
 				text = fmt.Sprintf("unknown key %q; did you mean %q?", within+leaf, within+n)
 			}
 			f.at(key, within+leaf, "%s", text)

@@ -199,7 +199,7 @@ func (l *loader) environment() {
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		if strings.HasPrefix(name, "UZDA_") && !slices.Contains(known, name) {
 			hint := "no setting is called so"
-			if n := Near(name, known); n != "" {
+			if n := near(name, known); n != "" {
 				hint = "did you mean " + n + "?"
 			}
 			l.warn("env %s is not read; %s", name, hint)

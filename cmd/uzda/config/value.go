@@ -32,7 +32,7 @@ func (k Key) parse(text string) (any, error) {
 			return text, nil
 		}
 		hint := ""
-		if n := Near(text, k.Choices); n != "" {
+		if n := near(text, k.Choices); n != "" {
 			hint = fmt.Sprintf("; did you mean %q?", n)
 		}
 		return nil, fmt.Errorf("%s is %q; want one of %s%s", k.Name, text, strings.Join(k.Choices, ", "), hint)
