@@ -91,7 +91,7 @@ func (m Model) Stream(ctx context.Context, req *uzda.Request) iter.Seq2[uzda.Chu
 	return func(yield func(uzda.Chunk, error) bool) {
 		t, place, err := m.turn(req)
 		if err == nil {
-			t, err = t.fill(place, req.View)
+			t, err = t.fill(place, m.list(req).Turns, req.View)
 		}
 		if err == nil {
 			err = wait(ctx, t.Delay)
@@ -117,11 +117,20 @@ func (m Model) Stream(ctx context.Context, req *uzda.Request) iter.Seq2[uzda.Chu
 	}
 }
 
+// list returns the turns of the agent that asks.
+func (m Model) list(req *uzda.Request) Agent {
+	if a, ok := m.Agents[req.Agent]; ok {
+		return a
+	}
+	return Agent{m.Turns, m.Loop}
+}
+
 // turn returns the turn that answers req and its place in its list, from 1.
 func (m Model) turn(req *uzda.Request) (Turn, int, error) {
-	turns, loop, whose := m.Turns, m.Loop, ""
-	if a, ok := m.Agents[req.Agent]; ok {
-		turns, loop, whose = a.Turns, a.Loop, fmt.Sprintf(" for agent %q", req.Agent)
+	list, whose := m.list(req), ""
+	turns, loop := list.Turns, list.Loop
+	if _, ok := m.Agents[req.Agent]; ok {
+		whose = fmt.Sprintf(" for agent %q", req.Agent)
 	}
 	n := max(req.Ask, 1)
 	if m.ByView {

@@ -13,8 +13,10 @@ import (
 )
 
 // A template is {{result.N.PATH}}: PATH is text, row.N.COLUMN, or keys and
-// indices joined by dots. N counts the results in the view from 1, rows from 0.
+// indices joined by dots. N counts the results in the view from 1, or from 0 in a
+// script that names result.0 anywhere; rows count from 0.
 var (
+	fromZero  = regexp.MustCompile(`\{\{\s*result\.0+\.`)
 	templates = regexp.MustCompile(`\{\{\s*result\.([0-9]+)\.([^{}]*?[^{}\s])\s*\}\}`)
 	begins    = regexp.MustCompile(`\{\{\s*result\b`)
 )
@@ -23,21 +25,28 @@ const forms = "{{result.1.row.0.COLUMN}}, {{result.1.text}} or {{result.1.FIELD}
 
 // wellFormed says what is wrong with the templates of a text, before any ask.
 func wellFormed(text string) error {
-	rest := templates.ReplaceAllStringFunc(text, func(t string) string {
-		if n, _ := strconv.Atoi(templates.FindStringSubmatch(t)[1]); n < 1 {
-			return t // results count from 1
-		}
-		return ""
-	})
+	rest := templates.ReplaceAllString(text, "")
 	if at := begins.FindStringIndex(rest); at != nil {
 		return fmt.Errorf("%q begins a template that is none; templates are %s", uzda.Clip(rest[at[0]:], 40), forms)
 	}
 	return nil
 }
 
+// first is the number of the first result in the templates of some turns.
+func first(turns []Turn) int {
+	for _, t := range turns {
+		if fromZero.MatchString(t.Text) || fromZero.MatchString(t.Thinking) ||
+			slices.ContainsFunc(t.Calls, func(c Call) bool { return fromZero.MatchString(c.Input) }) {
+			return 0
+		}
+	}
+	return 1
+}
+
 // fill returns the turn with its templates filled from the results of the view.
-func (t Turn) fill(place int, view []uzda.Entry) (Turn, error) {
-	f := filler{place: place, view: view}
+// The turns are all of the script: they say from where it counts.
+func (t Turn) fill(place int, turns []Turn, view []uzda.Entry) (Turn, error) {
+	f := filler{place: place, turns: turns, view: view}
 	t.Text = f.text(t.Text)
 	t.Thinking = f.text(t.Thinking)
 	if slices.ContainsFunc(t.Calls, func(c Call) bool { return begins.MatchString(c.Input) }) {
@@ -54,6 +63,8 @@ func (t Turn) fill(place int, view []uzda.Entry) (Turn, error) {
 
 type filler struct {
 	place   int
+	turns   []Turn
+	first   int
 	view    []uzda.Entry
 	results []uzda.ToolResult
 	err     error
@@ -64,6 +75,7 @@ func (f *filler) text(s string) string {
 		return s
 	}
 	if f.results == nil {
+		f.first = first(f.turns)
 		for _, e := range f.view {
 			f.results = append(f.results, e.Message.Results()...)
 		}
@@ -75,11 +87,11 @@ func (f *filler) text(s string) string {
 	return templates.ReplaceAllStringFunc(s, func(t string) string {
 		parts := templates.FindStringSubmatch(t)
 		n, err := strconv.Atoi(parts[1])
-		if err != nil || n > len(f.results) {
+		if n -= f.first; err != nil || n < 0 || n >= len(f.results) {
 			f.fail(fmt.Sprintf("%s cannot be filled: the view has %s", t, count(len(f.results), "tool result")))
 			return t
 		}
-		value, err := lookUp(f.results[n-1], parts[2])
+		value, err := lookUp(f.results[n], parts[2])
 		if err != nil {
 			f.fail(fmt.Sprintf("%s cannot be filled: %v", t, err))
 		}

@@ -86,7 +86,7 @@ func TestTemplatesThatCannotBeFilled(t *testing.T) {
 		"{{result.3.status.x}}":                 `status is "shipped", which has no field "x"`,
 		"{{result.2.5}}":                        `the result has 2 items, and "5" is the index of none`,
 		"{{result.4.row.0.id}}":                 `the result is no JSON: "plain words"`,
-		"{{result.0.text}}":                     "begins a template that is none",
+		"{{result.0.row.9.id}}":                 "the result has 2 rows, and rows count from 0",
 		"{{result.one.text}}":                   "begins a template that is none",
 		"{{result.1.text":                       "begins a template that is none",
 		"{{result}}":                            "begins a template that is none",
@@ -109,6 +109,27 @@ func TestTemplatesThatCannotBeFilled(t *testing.T) {
 		}
 		if len(got.Message.Blocks) > 0 || got.Partial != "" {
 			t.Errorf("%s: before the error came %+v", in, got)
+		}
+	}
+}
+
+// M5: a script that names result.0 anywhere counts its results from 0.
+func TestTemplatesFromZero(t *testing.T) {
+	t.Parallel()
+	m := script.Model{Turns: []script.Turn{{Text: "{{result.1.text}}"}, {Calls: []script.Call{{Name: "x", Input: `{"a":"{{ result.0.text }}"}`}}}}}
+	for n, want := range []string{"two", `{"a":"one"}`} {
+		r := ask(n + 1)
+		r.View = results("one", "two")
+		got, err := uzda.Collect(m.Stream(t.Context(), r), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := got.Message.String()
+		if uses := got.Message.Uses(); len(uses) > 0 {
+			text = string(uses[0].Input)
+		}
+		if text != want {
+			t.Errorf("turn %d: %s, want %s", n+1, text, want)
 		}
 	}
 }
