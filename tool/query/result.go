@@ -188,7 +188,11 @@ func grid(columns []string, cells [][]json.RawMessage, more bool) string {
 	for r, row := range text {
 		line(&b, row, width, rows[r])
 	}
-	fmt.Fprintf(&b, "%d rows", len(cells))
+	if len(cells) == 1 {
+		b.WriteString("1 row")
+	} else {
+		fmt.Fprintf(&b, "%d rows", len(cells))
+	}
 	if more {
 		b.WriteString(", there are more")
 	} else if len(cells) > len(rows) {
