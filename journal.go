@@ -219,6 +219,10 @@ func (s *SessionInfo) Note(e Event) {
 		if s.Status != "running" && s.Status != "waiting" {
 			s.Status, s.Reason = "ready", ""
 		}
+	case Answered, Delivered, Cancelled: // a runner has something to look at
+		if s.Status == Waiting {
+			s.Status, s.Reason = "ready", ""
+		}
 	case Asked:
 		s.Status, s.Reason, s.Steps = "running", "", s.Steps+1
 	case Started:

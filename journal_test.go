@@ -82,7 +82,7 @@ func TestNote(t *testing.T) {
 		{uzda.Said{Usage: uzda.Usage{Input: 3, Output: 4}, Cost: 5}, "running", ""},
 		{uzda.Parked{On: uzda.WaitApproval}, "waiting", uzda.WaitApproval},
 		{uzda.Posted{Blocks: uzda.Say("third")}, "waiting", uzda.WaitApproval},
-		{uzda.Answered{}, "waiting", uzda.WaitApproval},
+		{uzda.Answered{}, "ready", ""}, // a runner has something to look at
 		{uzda.Started{}, "running", ""},
 		{uzda.Asked{}, "running", ""},
 		{uzda.Broken{Usage: uzda.Usage{Input: 1}, Cost: 1}, "running", ""},

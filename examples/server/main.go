@@ -87,6 +87,9 @@ func serve(ctx context.Context, listener net.Listener, store string, with pay) e
 		Tools:  []uzda.Tool{refund(with)},
 		Gates:  []uzda.Gate{policy.Gate{}}, // asks about what cannot be taken back
 	}}})
+	if _, err := host.Recover(ctx); err != nil { // what the last process left unfinished
+		return errors.Join(err, host.Close(), db.Close())
+	}
 	server := &http.Server{Handler: handler(host), ReadHeaderTimeout: 5 * time.Second}
 	stop := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // it is over anyway
 	defer stop()
