@@ -227,17 +227,14 @@ func places(hits []hit, text string, forms []form) []hit {
 	return hits
 }
 
-// outsideEscapes drops what only looks like a value in JSON, since it begins with
-// the letter of an escape, as in "\nabcdefg".
+// outsideEscapes drops what only looks like a value in JSON, since it begins or
+// ends within an escape, as in "\nabcdefg" or "\u001abcdefg": without it the text
+// would be no JSON any more.
 func outsideEscapes(hits []hit, text string) []hit {
-	inEscape := func(h hit) bool {
-		before := text[:h.from]
-		return (len(before)-len(strings.TrimRight(before, `\`)))%2 == 1
-	}
-	if !slices.ContainsFunc(hits, inEscape) || !json.Valid([]byte(text)) {
+	if len(hits) == 0 || !strings.Contains(text, `\`) || !json.Valid([]byte(text)) {
 		return hits
 	}
-	return slices.DeleteFunc(hits, inEscape)
+	return slices.DeleteFunc(hits, func(h hit) bool { return !json.Valid([]byte(text[:h.from] + h.put + text[h.to:])) })
 }
 
 // Reveal puts the values back where their names stand in the strings of a JSON

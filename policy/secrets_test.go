@@ -186,6 +186,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("x " + canary + " abcdefgh")
 	f.Add("abcdefghabcdabcdefgh")
 	f.Add(`{{secret:A_TOKEN}}`)
+	f.Add("\x1abcdefgh and \nabcdefgh") // escaped, the first is \u001abcdefgh, which holds no value
 	f.Fuzz(func(t *testing.T, text string) {
 		clean, _ := s.Redact(text, false)
 		for _, v := range []string{canary, "abcdefgh", "efghabcdabcd"} {

@@ -62,7 +62,7 @@ func unpack(raw json.RawMessage) (v any, frac, changed bool, err error) {
 	const nested = 4
 	text := []byte(raw)
 	for range nested {
-		text = bytes.TrimSpace(text)
+		text = bytes.Trim(text, " \t\r\n") // what JSON takes for space, no more
 		if len(text) == 0 || string(text) == "null" {
 			return map[string]any{}, false, true, nil
 		}

@@ -275,7 +275,7 @@ func TestCompileRefuses(t *testing.T) {
 func FuzzCoerce(f *testing.F) {
 	for _, in := range []string{
 		``, `null`, `{}`, `{"limit":"5"}`, `{"ids":"[1,\"2\"]"}`, `"{\"limit\":5}"`, `{"limit":5.0,"price":1e3}`, `{"since":"7","page":"7"}`,
-		`{"where":{"city":null}}`, `{"where":"{\"city\":\"x\"}","limit":null}`, `{"a":1,"a":2}`, `{"size":"2","free":{"x":[null]}}`, `{"limit":1e400}`, `{"limit":-0.0}`,
+		"\v{}", `{"where":{"city":null}}`, `{"where":"{\"city\":\"x\"}","limit":null}`, `{"a":1,"a":2}`, `{"size":"2","free":{"x":[null]}}`, `{"limit":1e400}`, `{"limit":-0.0}`,
 	} {
 		f.Add([]byte(in))
 	}
