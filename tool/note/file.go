@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -92,7 +93,8 @@ func store(dir, key, text string) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("save the note: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".new-*")
+	sweep(dir)
+	f, err := os.CreateTemp(dir, unfinished+"*")
 	if err != nil {
 		return fmt.Errorf("save the note: %w", err)
 	}
@@ -115,6 +117,23 @@ func store(dir, key, text string) (err error) {
 		return fmt.Errorf("save the note: %w", err)
 	}
 	return syncDir(dir)
+}
+
+// unfinished begins the names of files that are being written.
+const unfinished = ".new-"
+
+// sweep removes what writers that were killed left behind. Others may be writing,
+// so what is young stays.
+func sweep(dir string) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return // writing will say so
+	}
+	for _, f := range files {
+		if info, err := f.Info(); err == nil && strings.HasPrefix(f.Name(), unfinished) && time.Since(info.ModTime()) > time.Hour {
+			_ = os.Remove(filepath.Join(dir, f.Name()))
+		}
+	}
 }
 
 // syncDir makes a rename durable. A system that cannot sync a folder keeps the

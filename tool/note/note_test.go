@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
@@ -107,6 +108,35 @@ func TestSessions(t *testing.T) {
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
 		t.Errorf("notes left their folder: %v %v", files, err)
+	}
+}
+
+// A writer that is killed leaves a file behind; the next one clears away what is
+// old, and nothing that another may still be writing.
+func TestLeftovers(t *testing.T) { // C8 case:S08
+	t.Parallel()
+	dir := t.TempDir()
+	n := note.New(dir)
+	call(t, n, "s", args{"op": "write", "text": "first"})
+	old, young := filepath.Join(dir, "s", ".new-1"), filepath.Join(dir, "s", ".new-2")
+	for _, f := range []string{old, young} {
+		if err := os.WriteFile(f, []byte("half a no"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	past := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	call(t, n, "s", args{"op": "append", "text": "second"})
+	if _, err := os.Stat(old); !os.IsNotExist(err) {
+		t.Errorf("the old leftover is still there: %v", err)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Errorf("what another may be writing is gone: %v", err)
+	}
+	if got, _ := call(t, n, "s", args{"op": "read"}); got != "first\nsecond" {
+		t.Errorf("the notes are %q", got)
 	}
 }
 
