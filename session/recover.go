@@ -11,8 +11,8 @@ import (
 // Recover wakes the sessions that a process left unfinished when it ended: those
 // in the middle of a turn, those with a message that nobody has taken up, and
 // those that wait for a time or a child. It returns how many. Sessions of agents
-// that are not here, and those that another process runs, are left alone. A
-// program that serves calls it once, after New; it needs a store that can list
+// that are not here are left alone; one that another process runs is looked at
+// again once that is done. A program that serves calls it once, after New; it needs a store that can list
 // its sessions, and a host that is not Manual.
 func (h *Host) Recover(ctx context.Context) (int, error) {
 	l, ok := h.c.Store.(uzda.Lister)

@@ -14,12 +14,17 @@ import (
 // what those may not do, they may not have done for them.
 type elder struct {
 	gate uzda.Gate
+	name string // of its agent
 	mode string
 }
 
 func (e elder) Check(ctx context.Context, a uzda.Action) (uzda.Verdict, error) {
 	a.Mode = e.mode
-	return e.gate.Check(ctx, a)
+	v, err := e.gate.Check(ctx, a)
+	if v.Decision != uzda.Allow { // else one would look for it among the child's rules
+		v.Reason = "as for " + e.name + ", which delegated this: " + v.Reason
+	}
+	return v, err
 }
 
 type slowElder struct{ elder }
@@ -56,7 +61,7 @@ func (h *Host) runnerOf(id uzda.SessionID) (*agent.Runner, error) {
 		up := h.runners[name]
 		a.Unattended = a.Unattended || up.Unattended
 		for _, g := range up.Gates {
-			e := elder{g, up.Mode}
+			e := elder{g, name, up.Mode}
 			if _, slow := g.(agent.Slow); slow {
 				a.Gates = append(a.Gates, slowElder{e})
 			} else {

@@ -53,6 +53,9 @@ func TestRights(t *testing.T) { // case:P07
 			case strings.Contains(answer, "Denied"):
 				got = "denied"
 			}
+			if got == "denied" && tt.lead == "deny" && !strings.Contains(answer, "as for lead") {
+				t.Errorf("the denial does not say whose rule it is: %q", answer)
+			}
 			if got != tt.want || (len(sent) == 1) != (tt.want == "sent") {
 				t.Errorf("%s (%q), %d sent; want %s", got, answer, len(sent), tt.want)
 			}
