@@ -19,7 +19,6 @@ import (
 	"github.com/uzda-dev/uzda/cost"
 	"github.com/uzda-dev/uzda/model/script"
 	"github.com/uzda-dev/uzda/policy"
-	"github.com/uzda-dev/uzda/session"
 	"github.com/uzda-dev/uzda/tool/note"
 	"github.com/uzda-dev/uzda/tool/query"
 	"github.com/uzda-dev/uzda/trace"
@@ -127,9 +126,7 @@ func (d *demo) runner(ctx context.Context) (*runner, error) {
 	// The rules and limits of the folder that it is typed in are for other work.
 	ag := agent.Agent{Model: model, System: c.System, Tools: append(db.Tools(), note.New(d.notes())), Gates: []uzda.Gate{policy.Gate{}}, Mode: policy.ModeAsk}
 	d.cfg.Dir = filepath.Dir(d.db)
-	h := session.New(session.Config{Store: d.store, Agents: map[string]agent.Agent{"data": ag}, Prices: d.prices, Redact: d.secrets(),
-		Manual: true, Holder: holder(), Now: d.now})
-	d.closes = append(d.closes, h.Close)
+	h := d.host(map[string]agent.Agent{"data": ag})
 	return &runner{work: d.work, host: h, agent: "data", began: d.now(), show: true}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
@@ -102,11 +103,8 @@ func stray(root *cobra.Command, args []string) error {
 func wrongFlag(c *cobra.Command, err error) error {
 	hint := "see `" + c.CommandPath() + " --help`"
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
-		names := strings.Fields("all check events file hash help most reason rebuild resume scope session stdin version")
-		for _, k := range config.Keys() {
-			names = append(names, k.Flag)
-		}
-		names = slices.DeleteFunc(names, func(n string) bool { return c.Flags().Lookup(n) == nil })
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		switch n := uzda.Nearest(name, names, 1); {
 		case slices.Contains(laterFlags, name):
 			hint = "this version has no --" + name + " yet; " + hint

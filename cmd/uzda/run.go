@@ -293,7 +293,7 @@ func writeTrace(ctx context.Context, j uzda.Journal, id uzda.SessionID, path str
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".trace-*")
+	f, err := os.Create(path + ".new") // one name: what a kill leaves behind is written over
 	if err != nil {
 		return err
 	}
