@@ -180,7 +180,8 @@ func appendBody(dst []byte, b Body) ([]byte, error) {
 				return nil, err
 			}
 		}
-		return append(appendInt(dst, `,"tokens":`, int64(b.Tokens)), '}'), nil
+		dst = appendInt(dst, `,"tokens":`, int64(b.Tokens))
+		return append(appendFlag(dst, `,"counted":true`, b.Counted), '}'), nil
 	case Judged:
 		dst = appendStr(append(dst, '{'), `"use":`, string(b.Use))
 		if dst, err = appendJSON(append(dst, `,"verdict":`...), b.Verdict); err != nil {
@@ -222,8 +223,9 @@ func appendBody(dst []byte, b Body) ([]byte, error) {
 		dst = appendOpt(dst, `,"detail":`, b.Detail)
 		dst = appendUsage(dst, b.Usage)
 		dst = appendMoney(dst, b.Cost)
-		dst = appendFlag(dst, `,"price_unknown":true`, b.Unknown)
-		return append(appendActive(dst, b.Active), '}'), nil
+		dst = appendActive(appendFlag(dst, `,"price_unknown":true`, b.Unknown), b.Active)
+		dst = appendOpt(dst, `,"model":`, b.Model)
+		return append(appendOpt(dst, `,"request":`, b.Request), '}'), nil
 	case Returned:
 		if dst, err = appendResult(append(dst, `{"result":`...), b.Result); err != nil {
 			return nil, err

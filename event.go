@@ -123,7 +123,8 @@ type (
 		Tail    string `json:"tail,omitempty"`
 		Max     int    `json:"max_tokens"`
 		Hold    Hold   `json:"hold,omitzero"`
-		Tokens  int    `json:"tokens"` // held: projected input and Max
+		Tokens  int    `json:"tokens"`            // held: projected input and Max
+		Counted bool   `json:"counted,omitempty"` // the provider counted the input, it is no estimate
 	}
 	// Judged is the ruling on a use: its input as coerced (where that differs),
 	// what people are shown, and the hash of what an approval covers.
@@ -204,6 +205,8 @@ type (
 		Cost    Money         `json:"cost,omitempty"`
 		Unknown bool          `json:"price_unknown,omitempty"`
 		Active  time.Duration `json:"active,omitempty"`
+		Model   string        `json:"model,omitempty"`   // that answered, where it is not the one that was asked
+		Request string        `json:"request,omitempty"` // the provider's id of the request
 	}
 	// Used is a paid call that is no reply: a summary, a judge, a verifier.
 	Used struct {

@@ -209,11 +209,15 @@ type Origin struct {
 }
 
 // An Item is what a provider sent for Blocks blocks of the message, folded from
-// its deltas: string fields byte for byte, unknown fields kept in order.
+// its deltas: string fields byte for byte, unknown fields kept in order. Raw is
+// null where encoding the blocks gives what came.
 type Item struct {
 	Blocks int             `json:"blocks,omitempty"`
 	Raw    json.RawMessage `json:"raw"`
 }
+
+// Plain says whether the item holds nothing that its blocks don't.
+func (i Item) Plain() bool { return len(i.Raw) == 0 || string(i.Raw) == "null" }
 
 // A Repair names what was mended in a message before it was recorded. Its block
 // is encoded again; every other item goes back as it came.

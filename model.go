@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
+	"time"
 )
 
 // A Model answers requests; safe for concurrent use.
@@ -22,6 +24,12 @@ type Model interface {
 // unknown price and without a known window.
 type Describer interface{ Describe() ModelInfo }
 
+// Optional: a Counter counts the input tokens of a request as its provider
+// would, by an endpoint of it. It is asked near a threshold, not each time.
+type Counter interface {
+	Count(ctx context.Context, req *Request) (tokens int, err error)
+}
+
 // ModelInfo describes a model; zero means unknown.
 type ModelInfo struct {
 	ID        string `json:"id"`                   // "provider/name"
@@ -32,14 +40,17 @@ type ModelInfo struct {
 
 // Params are how a model is asked; zero means the model's default.
 type Params struct {
-	MaxTokens   int                        `json:"max_tokens,omitempty"` // of a reply; default 16,384
-	Temperature *float64                   `json:"temperature,omitempty"`
-	Effort      string                     `json:"effort,omitempty"`
-	Stops       []string                   `json:"stops,omitempty"`
-	Choice      string                     `json:"choice,omitempty"` // auto, any, none, or a tool's name
-	NoParallel  bool                       `json:"no_parallel,omitempty"`
-	Schema      json.RawMessage            `json:"schema,omitempty"` // of the answer
-	Options     map[string]json.RawMessage `json:"options,omitempty"`
+	MaxTokens   int             `json:"max_tokens,omitempty"` // of a reply; default 16,384
+	Temperature *float64        `json:"temperature,omitempty"`
+	Effort      string          `json:"effort,omitempty"`
+	Stops       []string        `json:"stops,omitempty"`
+	Choice      string          `json:"choice,omitempty"` // auto, any, none, or a tool's name
+	NoParallel  bool            `json:"no_parallel,omitempty"`
+	Schema      json.RawMessage `json:"schema,omitempty"` // of the answer
+	Strict      bool            `json:"strict,omitempty"` // hold tool inputs to their schemas where the provider can
+	// Options are members of the request as the provider names them, for what it
+	// alone has (thinking, betas, hosted tools …); see the adapter.
+	Options map[string]json.RawMessage `json:"options,omitempty"`
 }
 
 // Head is the stable part of a request.
@@ -74,6 +85,9 @@ type Buf struct {
 	headGen, gen int
 	N            int
 	Head, View   []byte
+	// Kept is what else the adapter keeps of the view that it has encoded, such as
+	// the ids that calls have on the wire; nil when the view begins anew.
+	Kept any
 }
 
 // Buf returns the buffer for key, emptied where its generation is over.
@@ -87,7 +101,7 @@ func (e *Enc) Buf(key string, r *Request) *Buf {
 		e.bufs[key] = b
 	}
 	if b.gen != r.Gen || b.N > len(r.View) {
-		b.gen, b.N, b.View = r.Gen, 0, nil
+		b.gen, b.N, b.View, b.Kept = r.Gen, 0, nil, nil
 	}
 	if b.headGen != r.HeadGen {
 		b.headGen, b.Head = r.HeadGen, nil
@@ -112,7 +126,7 @@ const (
 	StopUnknown  StopReason = "unknown"
 )
 
-// A Chunk is one piece of a stream: [Delta], [Attempt], [Done] or [Stop].
+// A Chunk is one piece of a stream: [Delta], [Attempt], [Warning], [Done] or [Stop].
 type Chunk interface{ chunk() }
 
 type (
@@ -122,13 +136,24 @@ type (
 		Kind  string `json:"kind"`  // text, thinking or input
 		Text  string `json:"text"`
 	}
-	// An Attempt says that a decorator tries again, or elsewhere.
+	// An Attempt says that what came so far has failed, and that the request is
+	// about to be sent again or elsewhere. It comes before the wait and before the
+	// request: its reader reserves the worst case of the new attempt, and ends the
+	// stream if that does not fit.
 	Attempt struct {
-		N      int    `json:"n"`
-		Model  string `json:"model,omitempty"`
-		Error  string `json:"error"`
+		N      int    `json:"n"`               // of the attempt to come, from 2
+		Model  string `json:"model,omitempty"` // "provider/name" of the attempt to come; "": the same
+		Free   bool   `json:"free,omitempty"`  // that model costs nothing
+		Error  string `json:"error"`           // of the attempt that failed
 		WaitMS int64  `json:"wait_ms,omitempty"`
-		Usage  Usage  `json:"usage,omitzero"` // at least this was used
+		Usage  Usage  `json:"usage,omitzero"` // of the attempt that failed: at least this
+	}
+	// A Warning is for people: something about this model is not as it should be,
+	// and Hint says how to mend it. The same code is told once a session.
+	Warning struct {
+		Code string
+		Text string
+		Hint string
 	}
 	// Done is a finished block with the item that it came as, where there is one.
 	Done struct {
@@ -142,11 +167,14 @@ type (
 		Detail string // a refusal's category, for example
 		Usage  Usage
 		Origin *Origin
+		// Request is the provider's id of the request, for its support.
+		Request string
 	}
 )
 
 func (Delta) chunk()   {}
 func (Attempt) chunk() {}
+func (Warning) chunk() {}
 func (Done) chunk()    {}
 func (Stop) chunk()    {}
 
@@ -224,6 +252,9 @@ func Collect(seq iter.Seq2[Chunk, error], watch func(Chunk)) (Reply, error) {
 		}
 	}
 	r.Partial = string(partial)
+	if !slices.ContainsFunc(r.Message.Items, func(it Item) bool { return !it.Plain() }) {
+		r.Message.Items = nil
+	}
 	if r.Stop.Reason == "" {
 		return r, fmt.Errorf("the stream ended without a stop: %w", io.ErrUnexpectedEOF)
 	}
@@ -237,6 +268,8 @@ func weight(c Chunk) int {
 		return len(c.Text) + 16
 	case Attempt:
 		return len(c.Error) + 256
+	case Warning:
+		return len(c.Text) + len(c.Hint) + 64
 	case Done:
 		switch b := c.Block.(type) {
 		case Media:
@@ -257,8 +290,36 @@ type ProviderError struct {
 	Code    string // overloaded, rate_limit, quota, auth, not_found, invalid_request, context, network, cut, unknown
 	Status  int    // of HTTP, 0 if there was none
 	Message string
-	Hint    string // how to mend it
+	Hint    string        // how to mend it
+	Request string        // the provider's id of the request, for its support
+	Wait    time.Duration // how long the provider asks to wait; 0: it does not say
+	Again   Again         // what the provider says of trying again
 	Err     error
+}
+
+// Again is whether a request may be sent again.
+type Again string
+
+// What a provider may say of it; "" is nothing.
+const (
+	AgainYes Again = "yes"
+	AgainNo  Again = "no"
+)
+
+// Retryable says whether the same request may succeed later: the service was too
+// busy, broke, or was not reached. A stream that was cut after content is not:
+// what it said is known, and whoever reads it decides.
+func (e *ProviderError) Retryable() bool {
+	if e.Again != "" {
+		return e.Again == AgainYes && e.Code != "cut"
+	}
+	switch e.Code {
+	case "overloaded", "rate_limit", "network":
+		return true
+	case "unknown":
+		return e.Status == 408 || e.Status == 409 || e.Status >= 500
+	}
+	return false
 }
 
 func (e *ProviderError) Error() string {

@@ -33,7 +33,7 @@ func plain(b Body) bool {
 	case Started:
 		return valid(string(b.Use), b.Spec, b.Args, b.Key)
 	case Said:
-		return valid(string(b.Stop), b.Raw, b.Detail) && plainMessage(b.Message)
+		return valid(string(b.Stop), b.Raw, b.Detail, b.Model, b.Request) && plainMessage(b.Message)
 	case Returned:
 		return b.Pending == nil && valid(b.Fatal) && plainResult(b.Result)
 	case Used:

@@ -51,7 +51,7 @@ func Bodies() []uzda.Body {
 		uzda.Equipped{
 			Model: uzda.ModelInfo{ID: "script/x", Window: 1000, MaxOutput: 100, Free: true},
 			Params: uzda.Params{
-				MaxTokens: 1, Temperature: &temperature, Effort: "high", Stops: []string{"END"}, Choice: "auto", NoParallel: true,
+				MaxTokens: 1, Temperature: &temperature, Effort: "high", Stops: []string{"END"}, Choice: "auto", NoParallel: true, Strict: true,
 				Schema: []byte(`{"type":"object"}`), Options: map[string]json.RawMessage{"b": []byte(`1`), "a": []byte(`{"c":"<&>"}`)},
 			},
 			System: "Be brief.",
@@ -62,7 +62,7 @@ func Bodies() []uzda.Body {
 			Mode: "ask", Limits: limits, Verify: "go test", MayBeMute: true,
 		},
 		uzda.Asked{
-			Ordinal: 1, Model: "script/x", Hash: "h", Tail: "2 steps left", Max: 100, Tokens: 110,
+			Ordinal: 1, Model: "script/x", Hash: "h", Tail: "2 steps left", Max: 100, Tokens: 110, Counted: true,
 			Hold: uzda.Hold{ID: "ask:one/9", Accounts: []uzda.Account{{Name: "turn:one/1", Limit: uzda.Dollar}}, Amount: uzda.Dollar / 3},
 		},
 		uzda.Judged{Use: "4.1", Verdict: verdict, By: "rules", Hash: "h", Input: []byte(`{"q":"a"}`), Preview: "find a", Labels: 2, Grants: 1},
@@ -70,11 +70,11 @@ func Bodies() []uzda.Body {
 		uzda.Edited{ID: "in-8", What: "compact", From: 1, To: 4, With: []uzda.Entry{{Seq: 4, Edit: 13, Message: message}}, Undo: 3, By: "ann"},
 		uzda.Parked{On: uzda.WaitApproval, Uses: []uzda.UseID{"4.1", "4.2"}, Until: at},
 		uzda.Ended{Outcome: uzda.Stopped, Reason: uzda.MaxCost, Detail: "5 dollars", Hint: "raise --max-cost"},
-		uzda.Tried{Ask: 1, Use: "4.1", Attempt: uzda.Attempt{N: 2, Model: "m", Error: "529", WaitMS: 500, Usage: usage}},
+		uzda.Tried{Ask: 1, Use: "4.1", Attempt: uzda.Attempt{N: 2, Model: "m", Free: true, Error: "529", WaitMS: 500, Usage: usage}},
 		uzda.Broken{Text: "half a", Code: "cut", Error: "EOF", Hint: "again", Usage: usage, Cost: 7, Active: time.Second},
 		uzda.Said{
 			Message: message, Stop: uzda.StopUse, Raw: "tool_calls", Detail: "none", Usage: usage,
-			Cost: 1_234_567_890_123, Unknown: true, Active: 3 * time.Millisecond,
+			Cost: 1_234_567_890_123, Unknown: true, Active: 3 * time.Millisecond, Model: "b/y", Request: "req_1",
 		},
 		uzda.Used{For: "compact", Model: "script/x", Usage: usage, Cost: 9, Unknown: true, Active: 2},
 		uzda.Returned{
