@@ -44,9 +44,6 @@ func (r *run) decide(ctx context.Context, f *State, m Move) ([]uzda.Body, error)
 
 // asked plans edits and then asks, in one commit.
 func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
-	if r.broke != nil {
-		return r.tooDear(f)
-	}
 	var bodies []uzda.Body
 	if n := f.Asks + 1; r.Planner != nil && r.planned != n {
 		v := View{Entries: f.View[:len(f.View):len(f.View)], Tokens: f.projected(), Model: f.Gear.Model}
@@ -65,12 +62,23 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 		g = g.Fork()
 		g.Fold(uzda.Event{Seq: g.Head + 1, Body: e})
 	}
-	info, tokens := f.Gear.Model, g.projected()
-	most := or(f.Gear.Params.MaxTokens, 16384) << min(f.Turn.Short, retries)
-	if info.MaxOutput > 0 {
-		most = min(most, info.MaxOutput)
+	info, n := f.Gear.Model, f.Asks+1
+	tokens, most := r.size(g, n), g.most()
+	if r.counts(g, n) {
+		r.count(ctx, g, uzda.Asked{Ordinal: n, Model: info.ID, Tail: m.Tail, Max: most})
+		return nil
 	}
-	a := uzda.Asked{Ordinal: f.Asks + 1, Model: info.ID, Hash: g.nextHash(), Tail: m.Tail, Max: most, Tokens: tokens + most}
+	if r.broke != nil {
+		return r.tooDear(f)
+	}
+	if info.Window > 0 {
+		room := info.Window - tokens
+		if room < leastReply && r.counted.ask == n && r.counted.tokens > 0 {
+			return []uzda.Body{tooLarge(info, tokens)}
+		}
+		most = min(most, max(room, leastReply))
+	}
+	a := uzda.Asked{Ordinal: n, Model: info.ID, Hash: g.nextHash(), Tail: m.Tail, Max: most, Tokens: tokens + most, Counted: r.counted.ask == n && r.counted.tokens > 0}
 	if amount := r.worst(info, tokens, most); amount > 0 && r.ledger != nil {
 		a.Hold = uzda.Hold{ID: fmt.Sprintf("%s/%d.%d", r.id, r.epoch, a.Ordinal), Amount: amount, Accounts: r.accounts(f)}
 	}
@@ -117,22 +125,4 @@ func (r *run) accounts(f *State) []uzda.Account {
 		{Name: "session:" + string(r.id), Limit: l.SessionCost},
 		{Name: "day:" + r.now().UTC().Format("2006-01-02"), Limit: l.DayCost},
 	}, f.Opened.Charge...)
-}
-
-// projected estimates the tokens of the next request's input: what the provider
-// counted last, and three bytes a token for what has joined since.
-func (s *State) projected() int {
-	grown := s.Grown
-	for _, m := range s.Inbox {
-		if !m.Turn || m.Seq == s.Turn.Seq {
-			grown += m.Message.Blocks.Size()
-		}
-	}
-	if s.Size == 0 {
-		grown += len(s.Gear.System)
-		for _, t := range s.Gear.Tools {
-			grown += len(t.Name) + len(t.Description) + len(t.Input)
-		}
-	}
-	return s.Size + grown/3 + 16
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -43,12 +42,10 @@ func (r *run) judging(ctx context.Context, id uzda.UseID, b basis, rule func(ctx
 func (r *run) launch(ctx context.Context, b uzda.Body) {
 	switch b := b.(type) {
 	case uzda.Asked:
-		req := &uzda.Request{Session: r.id, Agent: r.s.Opened.Agent, View: r.s.View[:len(r.s.View):len(r.s.View)], Gen: r.s.Gen, HeadGen: r.s.GearGen,
-			Tail: b.Tail, Max: b.Max, Ask: b.Ordinal, Enc: &r.enc,
-			Head: uzda.Head{Model: r.s.Gear.Model.ID, System: r.s.Gear.System, Tools: r.s.Gear.Tools, Params: r.s.Gear.Params}}
+		req := r.request(r.s, b)
 		r.hand.Asking = true
-		info, done := r.s.Gear.Model, r.done
-		r.fly(ctx, "ask", func(ctx context.Context) landed { return r.ask(ctx, req, b, info, done) })
+		k := &asking{run: r, a: b, info: r.s.Gear.Model, hold: b.Hold, accounts: r.accounts(r.s), done: r.done}
+		r.fly(ctx, "ask", func(ctx context.Context) landed { return k.ask(ctx, req) })
 	case uzda.Started:
 		u := *r.s.use(b.Use)
 		use := uzda.Use{Session: r.id, ID: u.ID, Name: u.Name, Input: u.Args(), Key: b.Key, Attempt: b.Attempt, Dir: r.s.Opened.Dir}
@@ -61,103 +58,6 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 			return landed{use: use.ID, bodies: []uzda.Body{r.call(ctx, tool, use, limit)}}
 		})
 	}
-}
-
-// ask streams one reply. It never fails: what goes wrong is part of the body.
-func (r *run) ask(ctx context.Context, req *uzda.Request, a uzda.Asked, info uzda.ModelInfo, done chan<- landed) (l landed) {
-	var reply uzda.Reply
-	var tried uzda.Money // by attempts before the last
-	settle := func(cost uzda.Money) *uzda.Settlement {
-		if a.Hold.ID == "" {
-			return nil
-		}
-		return &uzda.Settlement{ID: a.Hold.ID, Spent: cost + tried}
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			r.debug("the model crashed", "session", r.id, "panic", p, "stack", string(debug.Stack()))
-			b := r.broken(ctx, a, info, reply, &uzda.ProviderError{Code: codeCrash, Message: fmt.Sprintf("the model's adapter crashed: %v", p)})
-			l = landed{bodies: []uzda.Body{b}, settle: settle(b.Cost)}
-		}
-	}()
-	live := r.live(a.Ordinal)
-	reply, err := uzda.Collect(r.Model.Stream(ctx, req), func(c uzda.Chunk) {
-		switch c := c.(type) {
-		case uzda.Delta:
-			live.delta(c)
-		case uzda.Stop:
-			live.end()
-		case uzda.Attempt:
-			live.drop()
-			c.Error = r.brief(c.Error)
-			r.tell(uzda.Restarted{Ask: a.Ordinal, Error: c.Error})
-			bodies := []uzda.Body{uzda.Tried{Ask: a.Ordinal, Attempt: c}}
-			if c.Usage.Total() > 0 {
-				c.Usage.AtLeast = true
-				cost, known := r.price(info, c.Usage)
-				tried += cost
-				bodies = append(bodies, uzda.Used{For: "retry", Model: info.ID, Usage: c.Usage, Cost: cost, Unknown: !known})
-			}
-			done <- landed{key: "ask", more: true, bodies: bodies}
-		}
-	})
-	if err != nil {
-		b := r.broken(ctx, a, info, reply, err)
-		if b.Code == codeCut {
-			r.tell(uzda.Restarted{Ask: a.Ordinal, Error: b.Error})
-		}
-		return landed{bodies: []uzda.Body{b}, settle: settle(b.Cost)}
-	}
-	s := uzda.Said{Raw: r.brief(reply.Stop.Raw), Detail: r.brief(reply.Stop.Detail), Usage: reply.Stop.Usage}
-	s.Message, s.Stop = mend(reply.Message, reply.Stop.Reason)
-	r.mask(&s.Message)
-	if err := fits(s, heft(s.Message.Blocks)); err != nil {
-		b := r.broken(ctx, a, info, uzda.Reply{Stop: reply.Stop}, &uzda.ProviderError{Code: "unknown", Message: "the reply can't be recorded: " + err.Error()})
-		return landed{bodies: []uzda.Body{b}, settle: settle(b.Cost)}
-	}
-	var known bool
-	s.Cost, known = r.price(info, s.Usage)
-	s.Unknown = !known
-	return landed{bodies: []uzda.Body{s}, settle: settle(s.Cost)}
-}
-
-// Codes of a reply that did not come, besides those of [uzda.ProviderError].
-const (
-	codeCut   = "cut"      // the stream ended without a stop: it is asked for once more
-	codeCrash = "internal" // the adapter panicked
-)
-
-// broken describes a reply that did not come. Providers charge for what they
-// read and said up to a cut, without telling how much that was: the input as it
-// was projected, and a token for four bytes of what had come. A request that was
-// refused, or never arrived, costs nothing.
-func (r *run) broken(ctx context.Context, a uzda.Asked, info uzda.ModelInfo, reply uzda.Reply, err error) uzda.Broken {
-	b := uzda.Broken{Text: r.own(strings.ToValidUTF8(partial(reply), "\uFFFD")), Usage: reply.Stop.Usage, Code: codeCut, Error: err.Error()}
-	var p *uzda.ProviderError
-	if errors.As(err, &p) {
-		b.Code, b.Error, b.Hint = p.Code, p.Error(), p.Hint
-	}
-	if cause := context.Cause(ctx); cause != nil {
-		b.Code, b.Error, b.Hint = "cancelled", "cancelled", ""
-		if errors.Is(cause, errTime) {
-			b.Code, b.Error = "timeout", cause.Error()
-		}
-	}
-	b.Error, b.Hint = r.brief(b.Error), r.brief(b.Hint)
-	began := len(reply.Message.Blocks) > 0 || b.Text != "" || ctx.Err() != nil || b.Code == codeCut || b.Code == codeCrash
-	if began && b.Usage.Total() == 0 {
-		b.Usage.Input = a.Tokens - a.Max
-	}
-	if b.Usage.Output == 0 {
-		b.Usage.Output = (reply.Message.Blocks.Size() + len(reply.Partial) + 3) / 4
-	}
-	b.Usage.AtLeast = true
-	b.Cost, _ = r.price(info, b.Usage)
-	return b
-}
-
-func partial(r uzda.Reply) string {
-	return strings.TrimSpace(r.Message.String() + "\n" + r.Partial)
 }
 
 func (r *run) tell(b uzda.Body) {

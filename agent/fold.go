@@ -116,6 +116,7 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 	s.pay(b.Usage, b.Cost, b.Unknown || b.Usage.AtLeast)
 	s.Turn.Active += b.Active
 	total := b.Usage.Total()
+	s.calibrate(b.Usage)
 	if total > 0 {
 		s.Size, s.Grown = total, 0
 	}

@@ -34,6 +34,13 @@ func (r *run) land(l landed) {
 		}
 		r.plan, r.planned = l.plan, l.planned
 		return
+	case l.key == "count":
+		r.hand.Beside = false
+		if l.err != nil {
+			r.debug("count a request", "session", r.id, "error", l.err)
+		}
+		r.counted, r.broke = l.counted, nil
+		return
 	case l.key == "verify":
 		r.hand.Beside = false
 		switch {
@@ -44,6 +51,7 @@ func (r *run) land(l landed) {
 		}
 	case l.key == "ask" && !l.more:
 		r.hand.Asking = false
+		r.failed = l.err
 	case l.use != "":
 		delete(r.hand.Uses, l.use)
 		delete(r.names, l.use)

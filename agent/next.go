@@ -157,7 +157,9 @@ func (s *State) broke() (uzda.Reason, bool) {
 		return uzda.ConfigError, true
 	case "context":
 		return uzda.ContextExhausted, true
-	case "internal":
+	case codeBudget:
+		return uzda.MaxCost, true
+	case codeCrash:
 		return uzda.InternalError, true
 	}
 	return uzda.ProviderFailed, true

@@ -49,6 +49,7 @@ type run struct {
 	failed  error // the store did not take a hold
 	plan    []uzda.Edited
 	planned int // the ask that plan is for
+	counted counted
 	checks  int // holds for checks, which need names
 	stuck   int // conflicts in a row that showed nothing new
 
@@ -70,6 +71,7 @@ type landed struct {
 	ruling  *ruling
 	plan    []uzda.Edited
 	planned int
+	counted counted
 	err     error
 }
 

@@ -28,9 +28,10 @@ type State struct {
 	Inbox  []Mail       `json:"inbox,omitempty"`
 	Labels []uzda.Label `json:"labels,omitempty"`
 	Grants []uzda.Grant `json:"grants,omitempty"`
-	Asks   int          `json:"asks"`  // in the session
-	Size   int          `json:"size"`  // tokens of the context after the last reply, as counted by the provider
-	Grown  int          `json:"grown"` // bytes that joined the view since
+	Asks   int          `json:"asks"`           // in the session
+	Size   int          `json:"size"`           // tokens of the context after the last reply, as counted by the provider
+	Grown  int          `json:"grown"`          // bytes that joined the view since
+	Rate   int          `json:"rate,omitempty"` // tokens that the provider counted for 1,000 bytes; 0: not yet known
 
 	Turn   Turn            `json:"turn"`
 	Ask    *uzda.Asked     `json:"ask,omitempty"`

@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// counted is the size of the request of an ask, by the provider's own count.
+type counted struct{ ask, tokens int }
+
+const (
+	leastReply = 1024 // tokens: with less room a request is not worth sending
+	rateGuess  = 333  // tokens for 1,000 bytes, until a provider has counted some
+	calibrated = 400  // bytes from which on a count tells something of the rate
+)
+
+// projected estimates the tokens of the next request's input: what the provider
+// counted last, and for what has joined since, the rate at which it counted
+// before, with an eighth more.
+func (s *State) projected() int {
+	grown := s.Grown
+	for _, m := range s.Inbox {
+		if !m.Turn || m.Seq == s.Turn.Seq {
+			grown += m.Message.Blocks.Size()
+		}
+	}
+	if s.Size == 0 {
+		grown += s.fixed()
+	}
+	rate := rateGuess
+	if s.Rate > 0 {
+		rate = s.Rate + s.Rate/8
+	}
+	return s.Size + grown*rate/1000 + 16
+}
+
+// fixed is the size in bytes of what every request begins with.
+func (s *State) fixed() int {
+	n := len(s.Gear.System)
+	for _, t := range s.Gear.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Input)
+	}
+	return n
+}
+
+// calibrate learns the rate from a count: what was sent since the last one, and
+// how many tokens more that made.
+func (s *State) calibrate(u uzda.Usage) {
+	bytes, tokens := s.Grown, u.Context()-s.Size
+	if s.Size == 0 {
+		bytes += s.fixed()
+	}
+	if u.AtLeast || u.Context() == 0 || bytes < calibrated || tokens <= 0 {
+		return
+	}
+	rate := min(max(tokens*1000/bytes, 50), 1000)
+	if s.Rate > 0 {
+		rate = (3*s.Rate + rate) / 4
+	}
+	s.Rate = rate
+}
+
+// most is how long the next reply may be: longer after one that was cut.
+func (s *State) most() int {
+	most := or(s.Gear.Params.MaxTokens, 16384) << min(s.Turn.Short, retries)
+	if out := s.Gear.Model.MaxOutput; out > 0 {
+		most = min(most, out)
+	}
+	return most
+}
+
+// size is the size of the request of ask n, as well as it is known.
+func (r *run) size(s *State, n int) int {
+	if r.counted.ask == n && r.counted.tokens > 0 {
+		return r.counted.tokens
+	}
+	return s.projected()
+}
+
+// counts says whether the provider is to count ask n first: the estimate is near
+// the end of the window, and enough of it is a guess; or it does not fit the
+// budget, and the count may be less.
+func (r *run) counts(s *State, n int) bool {
+	if _, ok := r.Model.(uzda.Counter); !ok || r.counted.ask == n {
+		return false
+	}
+	tokens, window := s.projected(), s.Gear.Model.Window
+	return r.broke != nil || window > 0 && tokens > window*4/5 && tokens-s.Size > window/50
+}
+
+// count asks the provider, beside the loop. It never fails: without a count the
+// estimate holds.
+func (r *run) count(ctx context.Context, s *State, a uzda.Asked) {
+	g := s.Fork()
+	g.View = slices.Clone(s.View) // it is read while the loop goes on
+	g.Fold(uzda.Event{Seq: g.Head + 1, Body: a})
+	req := r.request(g, a)
+	req.Enc = nil // the request may never be sent
+	model := r.Model.(uzda.Counter)
+	r.beside(ctx, "count", func(ctx context.Context) (l landed) {
+		l.counted.ask = a.Ordinal
+		defer func() {
+			if p := recover(); p != nil {
+				l.err = fmt.Errorf("the counter crashed: %v", p)
+			}
+		}()
+		l.counted.tokens, l.err = model.Count(ctx, req)
+		return l
+	})
+}
+
+// tooLarge ends a turn whose next request would leave no room for a reply.
+func tooLarge(info uzda.ModelInfo, tokens int) uzda.Body {
+	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, by the provider's count, of the %d that the window of %s holds", tokens, info.Window, info.ID),
+		"begin a new session, or use a model with a larger window")[0].Body
+}
