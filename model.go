@@ -294,6 +294,7 @@ type ProviderError struct {
 	Request string        // the provider's id of the request, for its support
 	Wait    time.Duration // how long the provider asks to wait; 0: it does not say
 	Again   Again         // what the provider says of trying again
+	Usage   Usage         // at least this was used, where the provider said so before it failed
 	Err     error
 }
 

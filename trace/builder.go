@@ -124,11 +124,16 @@ func (sp *Span) active(d time.Duration) { put(sp, ActiveMS, float64(d.Microsecon
 
 // usage writes what was used and what it cost.
 func (sp *Span) usage(u uzda.Usage, cost uzda.Money) {
-	if u.Total() > 0 || u.AtLeast {
-		sp.Attr[InputTokens], sp.Attr[OutputTokens] = u.Context(), u.Output
-		sp.Attr[CacheReadTokens], sp.Attr[CacheWriteToken] = u.CacheRead, u.CacheWrite+u.CacheLong
-		sp.Attr[Tokens] = u.Total()
+	tokens := func(key string, n int) {
+		if n > 0 || !u.AtLeast && u.Total() > 0 { // what the provider did not say is left out
+			sp.Attr[key] = n
+		}
 	}
+	tokens(InputTokens, u.Context())
+	tokens(OutputTokens, u.Output)
+	tokens(CacheReadTokens, u.CacheRead)
+	tokens(CacheWriteToken, u.CacheWrite+u.CacheLong)
+	tokens(Tokens, u.Total())
 	sp.Attr[Cost] = cost
 	put(sp, LowerBound, u.AtLeast)
 }

@@ -289,6 +289,7 @@ func (s *session) said(e uzda.Event, b uzda.Said) {
 	sp.Attr[Stop] = string(b.Stop)
 	sp.Attr[FinishReasons] = []string{cmp.Or(b.Raw, string(b.Stop))}
 	put(sp, Detail, s.b.clean(b.Detail))
+	put(sp, Request, s.b.clean(b.Request))
 	if o := b.Message.Origin; o != nil {
 		put(sp, ResponseModel, o.Model)
 	}

@@ -475,6 +475,43 @@ func (hider) Redact(text string, _ bool) (string, int) {
 func (hider) Reveal(in []byte) []byte { return in }
 
 // W1: content is there by default, hidden where a secret is, and can be left out.
+// What a provider counted is what the span says; what it did not say is left out,
+// and is no 0. case:O04
+func TestUsageThatIsNotSaid(t *testing.T) {
+	t.Parallel()
+	keys := []string{trace.InputTokens, trace.OutputTokens, trace.CacheReadTokens, trace.CacheWriteToken}
+	for _, tt := range []struct {
+		u    uzda.Usage
+		want []any
+	}{
+		{uzda.Usage{Input: 100, Output: 20, CacheRead: 300, CacheWrite: 5, CacheLong: 6}, []any{411, 20, 300, 11}},
+		{uzda.Usage{Input: 100}, []any{100, 0, 0, 0}},
+		{uzda.Usage{Output: 20, AtLeast: true}, []any{nil, 20, nil, nil}},
+		{uzda.Usage{AtLeast: true}, []any{nil, nil, nil, nil}},
+		{uzda.Usage{}, []any{nil, nil, nil, nil}},
+	} {
+		reply := said("Here it is.")
+		reply.Usage, reply.Request = tt.u, "req_1"
+		spans, err := trace.Spans(trace.Options{}, trace.Journal{Session: "s", Events: seq(journal(t, opened("lead"), uzda.Posted{ID: "p", Blocks: uzda.Say("Go.")}, equipped(), asked(1), reply))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sp := range spans {
+			if sp.Attr[trace.What] != "ask" {
+				continue
+			}
+			for i, k := range keys {
+				if sp.Attr[k] != tt.want[i] {
+					t.Errorf("%+v: %s is %v, want %v", tt.u, k, sp.Attr[k], tt.want[i])
+				}
+			}
+			if sp.Attr[trace.Request] != "req_1" {
+				t.Errorf("the id of the request is %v", sp.Attr[trace.Request])
+			}
+		}
+	}
+}
+
 func TestContentIsAChoice(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -160,6 +160,9 @@ func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Age
 	if w.cfg.Verify != "" {
 		a.Verify = agent.Command{Line: w.cfg.Verify}
 	}
+	if a, err = w.fit(a, s); err != nil {
+		return nil, "", err
+	}
 	if a.Mode == "bypass" {
 		fmt.Fprintln(w.err, w.red("uzda: permission mode bypass: calls run without a question, except those that a rule denies"))
 	}

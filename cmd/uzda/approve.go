@@ -29,8 +29,8 @@ func (a *app) denyCommand() *cobra.Command {
 reason, and goes on without it.`, uzda.Deny)
 }
 
-// answer is what a person said of waiting calls.
-type answer struct {
+// A ruling is what a person said of waiting calls.
+type ruling struct {
 	decision uzda.Decision
 	reason   string
 	hash     string
@@ -40,7 +40,7 @@ type answer struct {
 }
 
 func (a *app) answerCommand(name, short, long string, d uzda.Decision) *cobra.Command {
-	ans := answer{decision: d}
+	ans := ruling{decision: d}
 	c := &cobra.Command{Use: name + " SESSION [USE...]", Short: short, Long: long, Args: one(64)}
 	c.Flags().StringVar(&ans.reason, "reason", "", "why; the model is told")
 	c.Flags().StringVar(&ans.hash, "hash", "", "hash of what was shown; the answer counts for nothing else")
@@ -61,7 +61,7 @@ func (a *app) answerCommand(name, short, long string, d uzda.Decision) *cobra.Co
 }
 
 // answer records the answer, and goes on where that was asked for.
-func (w *work) answer(ctx context.Context, name string, uses []string, ans answer) error {
+func (w *work) answer(ctx context.Context, name string, uses []string, ans ruling) error {
 	if ans.scope != "" && ans.scope != "once" && ans.scope != "session" {
 		return usage("--scope is once or session, not %q", ans.scope)
 	}
@@ -105,7 +105,7 @@ func (w *work) answer(ctx context.Context, name string, uses []string, ans answe
 
 var said = map[uzda.Decision]string{uzda.Allow: "Approved", uzda.Deny: "Denied"}
 
-func answered(u agent.Open, ans answer) uzda.Answered {
+func answered(u agent.Open, ans ruling) uzda.Answered {
 	b := uzda.Answered{Use: u.ID, Hash: u.Judged.Hash, Verdict: uzda.Verdict{Decision: ans.decision, Reason: ans.reason},
 		Scope: uzda.ScopeOnce, By: person()}
 	if ans.scope == "session" {
@@ -115,7 +115,7 @@ func answered(u agent.Open, ans answer) uzda.Answered {
 }
 
 // choose finds the calls that an answer is for.
-func choose(id uzda.SessionID, waiting []agent.Open, uses []string, ans answer) ([]agent.Open, error) {
+func choose(id uzda.SessionID, waiting []agent.Open, uses []string, ans ruling) ([]agent.Open, error) {
 	if len(waiting) == 0 {
 		return nil, fail(uzda.ConfigError, "`uzda show "+string(id)+"` shows where it is", "nothing waits for approval in session %s", id)
 	}
@@ -239,7 +239,7 @@ func (r *runner) answerTo(ctx context.Context, id uzda.SessionID, u agent.Open) 
 				return uzda.Allow, err
 			}
 		case line, ok := <-r.lines():
-			ans, known := answerOf(line)
+			ans, known := rulingOf(line)
 			switch {
 			case !ok:
 				fmt.Fprintln(r.err)
@@ -259,18 +259,18 @@ func (r *runner) answerTo(ctx context.Context, id uzda.SessionID, u agent.Open) 
 }
 
 // answerOf reads what a person typed.
-func answerOf(line string) (answer, bool) {
+func rulingOf(line string) (ruling, bool) {
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
-		return answer{decision: uzda.Allow}, true
+		return ruling{decision: uzda.Allow}, true
 	case "s", "session":
-		return answer{decision: uzda.Allow, scope: "session"}, true
+		return ruling{decision: uzda.Allow, scope: "session"}, true
 	case "n", "no":
-		return answer{decision: uzda.Deny}, true
+		return ruling{decision: uzda.Deny}, true
 	case "l", "leave":
-		return answer{decision: left}, true
+		return ruling{decision: left}, true
 	}
-	return answer{}, false
+	return ruling{}, false
 }
 
 // showUse shows exactly what would run.

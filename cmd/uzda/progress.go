@@ -59,7 +59,9 @@ func (p *progress) event(e uzda.Event) {
 	case uzda.Broken:
 		p.line("model", b.Active, "", "the reply did not come: "+b.Error)
 	case uzda.Tried:
-		p.line("model", 0, "", fmt.Sprintf("attempt %d: %s", b.Attempt.N, b.Attempt.Error))
+		p.tried(b.Attempt)
+	case uzda.Noted:
+		fmt.Fprintf(p.w, "     note of %s: %s\n", safe(b.By), strings.ReplaceAll(safeLines(b.Text), "\n", "\n       "))
 	case uzda.Started:
 		p.begun[b.Use] = e.At
 		p.wait("the tool " + p.names[b.Use])
@@ -100,6 +102,20 @@ func (p *progress) said(e uzda.Event, b uzda.Said) {
 	} else {
 		p.wait("the loop")
 	}
+}
+
+// tried says why the model is asked again, whom, and after how long.
+func (p *progress) tried(a uzda.Attempt) {
+	what, wait := fmt.Sprintf("attempt %d", a.N), time.Duration(a.WaitMS)*time.Millisecond
+	if a.Model != "" && a.Model != p.model {
+		p.model = a.Model
+		what += " by " + a.Model
+	}
+	if wait > 0 {
+		what += fmt.Sprintf(" in %.1f s", wait.Seconds())
+	}
+	p.line("model", 0, "", what+": "+a.Error)
+	p.wait("the model " + p.model)
 }
 
 func (p *progress) returned(e uzda.Event, r uzda.ToolResult) {

@@ -39,6 +39,7 @@ says that first. A turn that a fuse has ended is taken up by a new one.`,
 
 // resume goes on with a session that there is.
 func (w *work) resume(ctx context.Context, id uzda.SessionID, s *agent.State, message string) error {
+	w.goesOn = true
 	r, err := w.runner(ctx, s)
 	if err != nil {
 		return err

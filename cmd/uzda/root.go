@@ -66,7 +66,7 @@ func (a *app) root() *cobra.Command {
 // later and laterFlags are commands and flags of run that a coming version has.
 var (
 	later      = strings.Fields("init chat compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
-	laterFlags = strings.Fields("attach schema context-budget mcp-config")
+	laterFlags = strings.Fields("attach context-budget mcp-config")
 )
 
 // stray refuses a word that is no command, before the parser takes it for an
@@ -155,7 +155,7 @@ func help(c *cobra.Command) error {
 
 // settings are the flags of the table of settings that a command takes.
 var (
-	runFlags  = []string{"model", "agent", "dir", "db", "system", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode", "trust"}
+	runFlags  = []string{"model", "agent", "dir", "db", "system", "schema", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode", "trust"}
 	lookFlags = []string{"output-format", "trust"}
 )
 

@@ -197,9 +197,7 @@ func (r *runner) drive(ctx context.Context) error {
 		o = &uzda.Outcome{Session: r.id, Reason: uzda.InternalError, Detail: "the turn has neither ended nor parked", Hint: "`uzda doctor` looks at the store"}
 	}
 	res := resultIn(keep, r.store, r.id, s, o, r.now().Sub(r.began))
-	if o.Reason.Outcome() != uzda.Finished {
-		res.Answer = "" // what was said last is no answer
-	}
+	res.Answer = r.answerOf(o)
 	res.Trace = r.trace(keep)
 	return r.report(s, o, res)
 }
@@ -313,7 +311,7 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 	if r.json() {
 		writeJSON(r.out, res)
 	} else if o.Reason.Outcome() == uzda.Finished {
-		fmt.Fprintln(r.out, r.screen(o.Answer))
+		fmt.Fprintln(r.out, r.screen(r.answerOf(o)))
 	} else if o.Answer != "" && o.Reason.Outcome() != uzda.Waiting {
 		fmt.Fprintf(r.err, "\nNot an answer, but what was said last:\n%s\n\n", safeLines(uzda.Clip(o.Answer, 2000)))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/answer"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
 	"github.com/uzda-dev/uzda/cost"
 	"github.com/uzda-dev/uzda/journal"
@@ -28,6 +29,8 @@ type work struct {
 	cfg    *config.Config
 	store  uzda.Store
 	prices *cost.Table
+	form   *answer.Form // what the answer must fit, if it must
+	goesOn bool         // with what the session was at, rather than with a new task
 	closes []func() error
 }
 

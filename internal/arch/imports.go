@@ -61,6 +61,7 @@ var Rules = []Rule{
 
 	// What is built on the loop.
 	{Dir: "session", Ours: []string{"agent"}},
+	{Dir: "answer", Ours: []string{"agent", "session", "internal/*"}},
 	{Dir: "flow", Ours: []string{"agent"}},
 	{Dir: "mission", Ours: []string{"agent", "session"}},
 	{Dir: "eval/...", Ours: []string{"agent", "session"}},
@@ -89,6 +90,7 @@ var TestParts = []string{"go.uber.org/goleak", "github.com/rogpeppe/go-internal"
 var TestRules = []Rule{
 	{Dir: "agent", Ours: []string{"journal", "sqlite", "model/script", "tool", "policy"}},
 	{Dir: "session", Ours: []string{"journal", "sqlite", "model/script", "tool", "policy"}},
+	{Dir: "answer", Ours: []string{"journal", "model/script"}},
 	// A conformance package is tried on an implementation.
 	{Dir: "journal/journaltest", Ours: []string{"journal"}},
 	{Dir: "tool/tooltest", Ours: []string{"tool"}},

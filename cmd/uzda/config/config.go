@@ -25,6 +25,7 @@ type Config struct {
 	Dir          string
 	DB           string // a file or a URL
 	System       string // file
+	Schema       string // file
 	Notes        string // folder
 	Verify       string // command
 	OutputFormat string // text, json or stream-json
