@@ -161,7 +161,9 @@ func Hash(parts ...[]byte) string {
 		}
 		h.Sum(sum[:0])
 	}
-	return hex.EncodeToString(sum[:])
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], sum[:])
+	return string(text[:])
 }
 
 // appendBody writes the kinds of every step by hand, since encoding/json costs
@@ -176,17 +178,13 @@ func appendBody(dst []byte, b Body) ([]byte, error) {
 		dst = appendOpt(dst, `,"tail":`, b.Tail)
 		dst = appendInt(dst, `,"max_tokens":`, int64(b.Max))
 		if b.Hold.ID != "" {
-			if dst, err = appendJSON(append(dst, `,"hold":`...), b.Hold); err != nil {
-				return nil, err
-			}
+			dst = appendHold(append(dst, `,"hold":`...), b.Hold)
 		}
 		dst = appendInt(dst, `,"tokens":`, int64(b.Tokens))
 		return append(appendFlag(dst, `,"counted":true`, b.Counted), '}'), nil
 	case Judged:
 		dst = appendStr(append(dst, '{'), `"use":`, string(b.Use))
-		if dst, err = appendJSON(append(dst, `,"verdict":`...), b.Verdict); err != nil {
-			return nil, err
-		}
+		dst = appendVerdict(append(dst, `,"verdict":`...), b.Verdict)
 		dst = appendOpt(dst, `,"by":`, b.By)
 		dst = appendStr(dst, `,"hash":`, b.Hash)
 		if len(b.Input) > 0 {
@@ -207,9 +205,7 @@ func appendBody(dst []byte, b Body) ([]byte, error) {
 		dst = appendInt(dst, `,"attempt":`, int64(b.Attempt))
 		dst = appendStr(dst, `,"spec":`, b.Spec)
 		if b.Effects != (Effects{}) {
-			if dst, err = appendJSON(append(dst, `,"effects":`...), b.Effects); err != nil {
-				return nil, err
-			}
+			dst = appendEffects(append(dst, `,"effects":`...), b.Effects)
 		}
 		dst = appendStr(dst, `,"args":`, b.Args)
 		dst = appendStr(dst, `,"key":`, b.Key)
@@ -239,6 +235,44 @@ func appendBody(dst []byte, b Body) ([]byte, error) {
 		return append(appendActive(dst, b.Active), '}'), nil
 	}
 	return appendJSON(dst, b)
+}
+
+func appendHold(dst []byte, h Hold) []byte {
+	dst = appendStr(append(dst, '{'), `"id":`, h.ID)
+	if h.Accounts == nil {
+		dst = append(dst, `,"accounts":null`...)
+	} else {
+		dst = append(dst, `,"accounts":[`...)
+		for i, a := range h.Accounts {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = append(appendStr(dst, `{"name":`, a.Name), `,"limit":`...)
+			dst = append(a.Limit.append(dst), '}')
+		}
+		dst = append(dst, ']')
+	}
+	return append(h.Amount.append(append(dst, `,"amount":`...)), '}')
+}
+
+func appendVerdict(dst []byte, v Verdict) []byte {
+	dst = appendStr(dst, `{"decision":`, string(v.Decision))
+	dst = appendOpt(dst, `,"reason":`, v.Reason)
+	dst = appendOpt(dst, `,"rule":`, v.Rule)
+	dst = appendOpt(dst, `,"origin":`, v.Origin)
+	return append(appendFlag(dst, `,"unattended":true`, v.Unattended), '}')
+}
+
+// appendEffects writes effects of which at least one is set.
+func appendEffects(dst []byte, e Effects) []byte {
+	start := len(dst)
+	dst = appendFlag(dst, `,"read_only":true`, e.ReadOnly)
+	dst = appendFlag(dst, `,"idempotent":true`, e.Idempotent)
+	dst = appendFlag(dst, `,"irreversible":true`, e.Irreversible)
+	dst = appendFlag(dst, `,"open_world":true`, e.OpenWorld)
+	dst = appendFlag(dst, `,"independent":true`, e.Independent)
+	dst[start] = '{' // for the first comma
+	return append(dst, '}')
 }
 
 func appendMessage(dst []byte, m Message) ([]byte, error) {
@@ -402,7 +436,7 @@ func appendMoney(dst []byte, m Money) []byte {
 	if m == 0 {
 		return dst
 	}
-	return append(append(dst, `,"cost":`...), m.decimal()...)
+	return m.append(append(dst, `,"cost":`...))
 }
 
 func appendActive(dst []byte, d time.Duration) []byte {

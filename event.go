@@ -102,6 +102,8 @@ type (
 		Charge []Account `json:"charge,omitempty"` // of the parent, which this session spends from
 		Dir    string    `json:"dir,omitempty"`
 		By     string    `json:"by,omitempty"` // program and version
+		// With is what the program needs to make the agent again: names of its own.
+		With map[string]string `json:"with,omitempty"`
 	}
 	// Equipped is all that the model is given besides the view: before the first
 	// ask, and again between steps when something has changed.
@@ -193,6 +195,8 @@ type (
 		Usage  Usage         `json:"usage,omitzero"`
 		Cost   Money         `json:"cost,omitempty"`
 		Active time.Duration `json:"active,omitempty"` // nanoseconds
+		// Unknown: Cost is at the dearest price that is known.
+		Unknown bool `json:"price_unknown,omitempty"`
 	}
 	// Said is a whole reply as it joins the view, with what it cost. They are one
 	// event, so that every prefix of an append is a valid state.

@@ -25,9 +25,10 @@ type Opening struct {
 	Parent SessionID
 	Use    UseID // of the parent, that began it
 	Depth  int
-	Budget Limits    // zero fields: the agent's
-	Scope  SessionID // of once-keys, "": the session itself
-	Charge []Account // of the parent, which this session spends from
+	Budget Limits            // zero fields: the agent's
+	Scope  SessionID         // of once-keys, "": the session itself
+	Charge []Account         // of the parent, which this session spends from
+	With   map[string]string // what the program needs to make the agent again
 }
 
 // An Input is what may be posted: [Posted], [Answered], [Cancelled],

@@ -136,7 +136,7 @@ func (b *Busy) Error() string {
 }
 
 // A Store is what sessions run on. A store may also be a [Ledger], [Blobs], a
-// [Keeper], a [Lister], a [Rebuilder], a [Verifier], a [Waiter] and an io.Closer.
+// [Keeper], [Resident], a [Lister], a [Rebuilder], a [Verifier], a [Waiter] and an io.Closer.
 type Store interface {
 	Journal
 	Leaser
@@ -156,6 +156,10 @@ type Keeper interface {
 	Keep(ctx context.Context, id SessionID, data []byte) error
 	Kept(ctx context.Context, id SessionID) ([]byte, error) // nil if there is none
 }
+
+// A Resident store has its events in memory as they are folded: to read them
+// costs less than a checkpoint, so that none is made.
+type Resident interface{ Resident() }
 
 // A Lister lists the sessions of a store, the last changed first.
 type Lister interface {

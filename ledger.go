@@ -1,6 +1,7 @@
 package uzda
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,17 +24,27 @@ func (m Money) Dollars() float64 { return float64(m) / float64(Dollar) }
 // String returns the amount as "$0.0123".
 func (m Money) String() string { return "$" + m.decimal() }
 
-func (m Money) decimal() string {
-	sign, n := "", uint64(m)
+func (m Money) decimal() string { return string(m.append(nil)) }
+
+// append writes dollars with up to twelve places, as few as say it exactly.
+func (m Money) append(dst []byte) []byte {
+	n := uint64(m)
 	if m < 0 {
-		sign, n = "-", -n
+		dst, n = append(dst, '-'), -n
 	}
-	s := fmt.Sprintf("%s%d.%012d", sign, n/uint64(Dollar), n%uint64(Dollar))
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	dst = strconv.AppendUint(dst, n/uint64(Dollar), 10)
+	rest := n % uint64(Dollar)
+	if rest == 0 {
+		return dst
+	}
+	at := len(dst)
+	dst = strconv.AppendUint(dst, uint64(Dollar)+rest, 10) // its 1 gives way to the point
+	dst[at] = '.'
+	return bytes.TrimRight(dst, "0")
 }
 
 // MarshalJSON writes a decimal number of dollars, exactly.
-func (m Money) MarshalJSON() ([]byte, error) { return []byte(m.decimal()), nil }
+func (m Money) MarshalJSON() ([]byte, error) { return m.append(nil), nil }
 
 // UnmarshalJSON reads a decimal number of dollars, up to twelve places exactly.
 func (m *Money) UnmarshalJSON(raw []byte) error {
@@ -84,10 +95,14 @@ type Price struct {
 	CacheLong  Money `json:"cache_write_1h"`
 }
 
-// Of returns what u costs at p, exactly.
+// maxCount is more tokens than any call has; a provider that says more is wrong.
+const maxCount = 1 << 30
+
+// Of returns what u costs at p, exactly. Counts that no call can have are taken for
+// less, so that the sum is one.
 func (p Price) Of(u Usage) Money {
 	const million = 1_000_000
-	mul := func(n int, price Money) Money { return Money(n) * (price / million) }
+	mul := func(n int, price Money) Money { return Money(min(max(n, 0), maxCount)) * (price / million) }
 	return mul(u.Input, p.Input) + mul(u.Output, p.Output) + mul(u.CacheRead, p.CacheRead) +
 		mul(u.CacheWrite, p.CacheWrite) + mul(u.CacheLong, p.CacheLong)
 }

@@ -1,10 +1,6 @@
 package uzda
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io"
 	"strings"
 	"unicode/utf8"
 )
@@ -46,23 +42,3 @@ func After(s string, n int) string {
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-// Canonical returns raw with the keys of objects sorted and no white space, so
-// that equal inputs have equal bytes. Numbers keep their digits. What is no JSON
-// comes back as it is.
-func Canonical(raw json.RawMessage) []byte {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	var v any
-	if d.Decode(&v) != nil {
-		return raw
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) { // more follows
-		return raw
-	}
-	out, err := appendJSON(nil, v)
-	if err != nil {
-		return raw
-	}
-	return out
-}

@@ -58,6 +58,11 @@ func TestCanonical(t *testing.T) {
 		``:                                      ``,
 		`{"ключ":"знач","":0}`:                  `{"":0,"ключ":"знач"}`,
 		`{"B":1,"a":2,"A":3,"aa":4,"\u00e4":5}`: `{"A":3,"B":1,"a":2,"aa":4,"ä":5}`,
+		`{"a":{},"b":[[],{"c":-1.5E+9}],"c":"\n\\\""}`: `{"a":{},"b":[[],{"c":-1.5E+9}],"c":"\n\\\""}`,
+		"[\"\u2028\"]":             `["\u2028"]`,
+		`["\/","\u0062","\u001f"]`: `["/","b","\u001f"]`,
+		`{"a":{"c":1,"b":2}}`:      `{"a":{"b":2,"c":1}}`,
+		`[1, 2]`:                   `[1,2]`,
 	} {
 		if got := string(uzda.Canonical([]byte(raw))); got != want {
 			t.Errorf("%s becomes %s, want %s", raw, got, want)
@@ -66,7 +71,7 @@ func TestCanonical(t *testing.T) {
 }
 
 func FuzzCanonical(f *testing.F) {
-	for _, s := range []string{`{"b":1,"a":[]}`, `{"a":1}x`, `"\ud800"`, `1e5`, "", `{"$blob":{}}`} {
+	for _, s := range []string{`{"b":1,"a":[]}`, `{"a":1}x`, `"\ud800"`, `1e5`, "", `{"$blob":{}}`, `{"a":{"c":-1.5E+9,"d":[true,"\n\\\""]},"b":null}`, `["\b\f\/", "x"]`, "{\"\u2029\":1}"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -76,6 +81,10 @@ func FuzzCanonical(f *testing.F) {
 		}
 		if json.Valid(raw) != json.Valid(got) {
 			t.Errorf("%q becomes %q", raw, got)
+		}
+		// With white space in front it is decoded and encoded, always.
+		if slow := uzda.Canonical(append([]byte(" "), raw...)); json.Valid(raw) && !bytes.Equal(slow, got) {
+			t.Errorf("%q becomes %q, and %q in the long way", raw, got, slow)
 		}
 	})
 }

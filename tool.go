@@ -13,7 +13,9 @@ type Tool interface {
 	Spec() ToolSpec
 	// Call runs the tool. A failure that the model can react to is a result
 	// with IsError; a Go error stops the turn. When ctx ends, Call returns
-	// within a second; what it still does later is its runner's burden.
+	// within a second; what it still does later is its runner's burden. Its
+	// goroutine may go on to other things: one that was locked to its thread is
+	// unlocked before Call returns.
 	Call(ctx context.Context, use Use) (Result, error)
 }
 

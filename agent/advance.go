@@ -12,9 +12,12 @@ import (
 // advance makes the moves that can be made now. They are tried on a fork, and
 // count when the journal has them; false means that there was nothing to record.
 func (r *run) advance(ctx context.Context) (bool, error) {
+	if r.idle() {
+		return false, nil
+	}
 	f, gen := r.s.Fork(), r.s.GearGen
 	var bodies, start []uzda.Body
-	hand := Hand{Asking: r.hand.Asking, Uses: maps.Clone(r.hand.Uses)}
+	hand := Hand{Asking: r.hand.Asking, Uses: r.hand.Uses}
 	stage := func(b uzda.Body) {
 		bodies = append(bodies, b)
 		f.Fold(uzda.Event{Seq: f.Head + 1, Body: b})
@@ -22,6 +25,7 @@ func (r *run) advance(ctx context.Context) (bool, error) {
 		case uzda.Asked:
 			hand.Asking, start = true, append(start, b)
 		case uzda.Started:
+			hand.Uses = maps.Clone(hand.Uses)
 			hand.Uses[b.Use], start = true, append(start, b)
 		}
 	}
@@ -67,6 +71,12 @@ func (r *run) advance(ctx context.Context) (bool, error) {
 		r.launch(ctx, b)
 	}
 	return true, r.checkpoint(ctx, true)
+}
+
+// idle says whether there surely is nothing to decide, as while something is in
+// flight: that costs no fork.
+func (r *run) idle() bool {
+	return len(r.held) == 0 && r.equip == nil && len(r.s.Next(r.now(), r.hand)) == 0
 }
 
 // at says after which head the staged bodies go, and what counts with them.

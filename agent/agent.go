@@ -65,6 +65,9 @@ type Runner struct {
 	// Events sees what the journal holds, in order, after it is durable, and
 	// transient events in between. It must be quick and safe for concurrent use.
 	Events func(id uzda.SessionID, evs ...uzda.Event)
+	// Watched says whether somebody sees the transient events of a session right
+	// now; nil: somebody may. Where nobody does, none are made.
+	Watched func(id uzda.SessionID) bool
 	// Folded sees the live state after each append; for tests.
 	Folded func(*State)
 

@@ -28,7 +28,7 @@ type asking struct {
 	accounts []uzda.Account
 	shown    int       // bytes of deltas of the attempt in flight
 	waits    time.Time // until then the attempt in flight is not sent
-	done     chan<- landed
+	crew     *crew
 }
 
 // ask streams one reply. It never fails: what goes wrong is part of the body.
@@ -58,7 +58,7 @@ func (k *asking) ask(ctx context.Context, req *uzda.Request) (l landed) {
 	if err != nil {
 		return k.broken(ctx, reply, err)
 	}
-	s := uzda.Said{Raw: k.brief(reply.Stop.Raw), Detail: k.brief(reply.Stop.Detail), Usage: reply.Stop.Usage, Request: k.brief(reply.Stop.Request)}
+	s := uzda.Said{Raw: k.brief(reply.Stop.Raw), Detail: k.brief(reply.Stop.Detail), Usage: sane(reply.Stop.Usage), Request: k.brief(reply.Stop.Request)}
 	s.Message, s.Stop = mend(reply.Message, reply.Stop.Reason)
 	k.mask(&s.Message)
 	if k.info.ID != k.a.Model {
@@ -67,8 +67,12 @@ func (k *asking) ask(ctx context.Context, req *uzda.Request) (l landed) {
 	if err := fits(s, heft(s.Message.Blocks)); err != nil {
 		return k.broken(ctx, uzda.Reply{Stop: reply.Stop}, &uzda.ProviderError{Code: "unknown", Message: "the reply can't be recorded: " + err.Error()})
 	}
+	charged := s.Usage
+	if charged.AtLeast && charged.Context() == 0 { // nobody counted what was read, but it is paid for
+		charged.Input = k.a.Tokens - k.a.Max
+	}
 	var known bool
-	s.Cost, known = k.price(k.info, s.Usage)
+	s.Cost, known = k.price(k.info, charged)
 	s.Unknown = !known
 	return k.landed(s, s.Cost)
 }
@@ -99,6 +103,7 @@ func (k *asking) attempts(ctx context.Context, req *uzda.Request) iter.Seq2[uzda
 // again settles the attempt that failed by what it used, and reserves the worst
 // case of the next.
 func (k *asking) again(ctx context.Context, a uzda.Attempt) error {
+	a.Usage = sane(a.Usage)
 	k.shown, k.waits = 0, k.now().Add(time.Duration(a.WaitMS)*time.Millisecond)
 	a.Error = k.brief(a.Error)
 	bodies := []uzda.Body{uzda.Tried{Ask: k.a.Ordinal, Attempt: a}}
@@ -111,7 +116,7 @@ func (k *asking) again(ctx context.Context, a uzda.Attempt) error {
 		u.Unknown, cost = !known, u.Cost
 		bodies = append(bodies, u)
 	}
-	k.done <- landed{key: "ask", more: true, bodies: bodies}
+	k.begin(k.arrive(k.crew, landed{key: "ask", more: true, bodies: bodies}))
 	if k.hold.ID != "" {
 		if err := k.ledger.Settle(ctx, uzda.Settlement{ID: k.hold.ID, Spent: cost}); err != nil {
 			return &uzda.ProviderError{Code: codeStore, Message: "settle an attempt: " + err.Error(), Err: err}
@@ -147,6 +152,7 @@ func (k *asking) warn(ctx context.Context, w uzda.Warning) {
 // Codes of a reply that did not come, besides those of [uzda.ProviderError].
 const (
 	codeCut    = "cut"      // the stream ended without a stop: it is asked for once more
+	codeLost   = "network"  // nothing came
 	codeCrash  = "internal" // the adapter panicked
 	codeBudget = "budget"   // the next attempt did not fit
 	codeStore  = "storage"  // the ledger failed
@@ -175,7 +181,7 @@ func (k *asking) broken(ctx context.Context, reply uzda.Reply, err error) landed
 	if b.Code == codeBudget {
 		b.Error = p.Message
 	}
-	b.Error, b.Hint = k.brief(b.Error), k.brief(b.Hint)
+	b.Error, b.Hint, b.Usage = k.brief(b.Error), k.brief(b.Hint), sane(b.Usage)
 	size := max(reply.Message.Blocks.Size()+len(reply.Partial), k.shown)
 	began := size > 0 || ctx.Err() != nil && !k.now().Before(k.waits) || b.Code == codeCut || b.Code == codeCrash
 	if b.Code == codeBudget || b.Code == codeStore { // the next attempt was not sent, and the last is recorded
@@ -187,8 +193,11 @@ func (k *asking) broken(ctx context.Context, reply uzda.Reply, err error) landed
 	if b.Usage.Output == 0 {
 		b.Usage.Output = (size + 3) / 4
 	}
-	b.Usage.AtLeast = true
-	b.Cost, _ = k.price(k.info, b.Usage)
+	// What was refused is known to cost nothing; what never answered may have been read.
+	b.Usage.AtLeast = began || b.Usage != (uzda.Usage{}) || b.Code == codeLost
+	var known bool
+	b.Cost, known = k.price(k.info, b.Usage)
+	b.Unknown = !known && b.Cost > 0
 	if b.Code == codeCut {
 		k.tell(uzda.Restarted{Ask: a.Ordinal, Error: b.Error})
 	}
@@ -198,6 +207,18 @@ func (k *asking) broken(ctx context.Context, reply uzda.Reply, err error) landed
 	}
 	return l
 }
+
+// sane takes counts that no call can have for ones that can be added up.
+func sane(u uzda.Usage) uzda.Usage {
+	for _, n := range []*int{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CacheLong} {
+		if *n < 0 || *n > maxCount {
+			*n, u.AtLeast = min(max(*n, 0), maxCount), true
+		}
+	}
+	return u
+}
+
+const maxCount = 1 << 30
 
 func partial(r uzda.Reply) string {
 	return strings.TrimSpace(r.Message.String() + "\n" + r.Partial)

@@ -46,7 +46,7 @@ type tariff map[string]uzda.Price
 func (t tariff) Price(id string, _ int) (uzda.Price, bool) { p, ok := t[id]; return p, ok }
 
 // Each attempt is held and paid for by itself: the first by what it used, the
-// second at the price of the model that it went to. K1 L5
+// second at the price of the model that it went to. K1 K2 L5
 func TestEachAttemptIsHeld(t *testing.T) {
 	t.Parallel()
 	done := []uzda.Chunk{
@@ -123,7 +123,8 @@ func TestBrokenIsALowerBound(t *testing.T) {
 		out    int
 		tokens bool
 	}{
-		{"nothing came", stream{err: &uzda.ProviderError{Code: "overloaded"}}, 0, 0, false},
+		{"refused", stream{err: &uzda.ProviderError{Code: "overloaded"}}, 0, 0, false},
+		{"nothing came", stream{err: &uzda.ProviderError{Code: "network"}}, 0, 0, false},
 		{"cut after a thought", stream{chunks: []uzda.Chunk{thought}, err: &uzda.ProviderError{Code: "cut"}}, 0, 100, true},
 		{"the provider had said what it read", stream{chunks: []uzda.Chunk{thought}, err: &uzda.ProviderError{Code: "cut", Usage: uzda.Usage{Input: 7, CacheRead: 20}}}, 7, 100, true},
 	} {
@@ -135,7 +136,7 @@ func TestBrokenIsALowerBound(t *testing.T) {
 			r.Model, r.Prices = tt.model, prices{Input: uzda.Dollar, Output: uzda.Dollar}
 			s := run(t, r)
 			b := kept[uzda.Broken](t, j)[0]
-			if !b.Usage.AtLeast || !s.Guess || b.Usage.Output != tt.out || (b.Usage.Input > 0) != tt.tokens || tt.in > 0 && b.Usage.Input != tt.in {
+			if refused := b.Code == "overloaded"; b.Usage.AtLeast == refused || s.Guess == refused || b.Usage.Output != tt.out || (b.Usage.Input > 0) != tt.tokens || tt.in > 0 && b.Usage.Input != tt.in {
 				t.Errorf("%+v", b.Usage)
 			}
 			if tt.tokens && b.Cost == 0 {

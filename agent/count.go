@@ -112,8 +112,13 @@ func (r *run) count(ctx context.Context, s *State, a uzda.Asked) {
 	})
 }
 
-// tooLarge ends a turn whose next request would leave no room for a reply.
-func tooLarge(info uzda.ModelInfo, tokens int) uzda.Body {
-	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, by the provider's count, of the %d that the window of %s holds", tokens, info.Window, info.ID),
+// tooLarge ends a turn whose next request would leave no room for a reply, or is
+// far over the window even if the estimate is wrong by half.
+func tooLarge(info uzda.ModelInfo, tokens int, counted bool) uzda.Body {
+	how := "by an estimate"
+	if counted {
+		how = "by the provider's count"
+	}
+	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, %s, and the window of %s holds %d", tokens, how, info.ID, info.Window),
 		"begin a new session, or use a model with a larger window")[0].Body
 }

@@ -423,7 +423,7 @@ func TestCheckpoints(t *testing.T) { // rule 14
 	t.Parallel()
 	long := slices.Repeat([]script.Turn{calls("read", "look"), calls("look", "put")}, 4)
 	build := func() (*world, store) {
-		j, w := mem(), &world{}
+		j, w := stored{mem()}, &world{}
 		post(t, j, hello("1"))
 		r := runner(w, j, append(long, bye)...)
 		r.Limits.Repeat = 99
@@ -461,15 +461,33 @@ func TestCheckpoints(t *testing.T) { // rule 14
 	}
 }
 
+// A store that has its events in memory gets no checkpoint.
+func TestNoCheckpoint(t *testing.T) {
+	t.Parallel()
+	j := mem()
+	post(t, j, hello("1"))
+	r := runner(&world{}, j, append(slices.Repeat([]script.Turn{calls("read", "look")}, 8), bye)...)
+	r.Limits.Repeat = 99
+	if s := run(t, r); s.Head < 30 {
+		t.Fatal(s.Head)
+	}
+	if raw, err := j.Kept(t.Context(), sid); raw != nil || err != nil {
+		t.Errorf("%d bytes, %v", len(raw), err)
+	}
+}
+
 // bare hides all but the journal.
 type bare struct{ uzda.Journal }
+
+// stored hides that a store has its events in memory.
+type stored struct{ store }
 
 // What a provider sent comes back byte for byte from a checkpoint, and the hash
 // of the view is the same after an edit. M2
 func TestCheckpointKeepsBytes(t *testing.T) {
 	t.Parallel()
 	item := `{ "type": "text",  "text": "a <b> & \u00e9", "n": 1.0 }`
-	j, w := mem(), &world{}
+	j, w := stored{mem()}, &world{}
 	post(t, j, hello("1"))
 	r := runner(w, j)
 	r.Model = items{script.Model{Turns: append(slices.Repeat([]script.Turn{same("read", `{"q": "<a> & b",  "n": 1.50}`)}, 8), bye), ByView: true}, item}

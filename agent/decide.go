@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -73,14 +75,16 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 	}
 	if info.Window > 0 {
 		room := info.Window - tokens
-		if room < leastReply && r.counted.ask == n && r.counted.tokens > 0 {
-			return []uzda.Body{tooLarge(info, tokens)}
+		sure := r.counted.ask == n && r.counted.tokens > 0
+		if room < leastReply && sure || tokens > 2*info.Window {
+			return []uzda.Body{tooLarge(info, tokens, sure)}
 		}
 		most = min(most, max(room, leastReply))
 	}
 	a := uzda.Asked{Ordinal: n, Model: info.ID, Hash: g.nextHash(), Tail: m.Tail, Max: most, Tokens: tokens + most, Counted: r.counted.ask == n && r.counted.tokens > 0}
 	if amount := r.worst(info, tokens, most); amount > 0 && r.ledger != nil {
-		a.Hold = uzda.Hold{ID: fmt.Sprintf("%s/%d.%d", r.id, r.epoch, a.Ordinal), Amount: amount, Accounts: r.accounts(f)}
+		id := string(r.id) + "/" + strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(a.Ordinal)
+		a.Hold = uzda.Hold{ID: id, Amount: amount, Accounts: r.accounts(f)}
 	}
 	return append(bodies, a)
 }
@@ -89,10 +93,26 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 func (r *run) tooDear(f *State) []uzda.Body {
 	why, detail := uzda.MaxCost, r.broke.Error()
 	var over *uzda.OverBudget
+	hint := hintOver[why]
 	if errors.As(r.broke, &over) {
-		detail = over.Error()
+		a := over.Account
+		detail = fmt.Sprintf("over budget: the next request could cost %s, and of the %s for %s %s are spent and %s are held for what is under way",
+			over.Want, a.Limit, accountOf(a.Name), over.Settled, over.Held)
+		hint = "raise the limit, or let replies be shorter (max_tokens of the model); `uzda resume` goes on"
 	}
-	return []uzda.Body{uzda.Ended{Outcome: why.Outcome(), Reason: why, Detail: fmt.Sprintf("%s, after %d steps", detail, f.Turn.Steps), Hint: hintOver[why]}}
+	return []uzda.Body{uzda.Ended{Outcome: why.Outcome(), Reason: why, Detail: detail + ", after " + steps(f.Turn.Steps), Hint: hint}}
+}
+
+// accountOf says in words what an account is for.
+func accountOf(name string) string {
+	kind, _, _ := strings.Cut(name, ":")
+	switch kind {
+	case "turn", "session":
+		return "this " + kind
+	case "day":
+		return "the day"
+	}
+	return name
 }
 
 // planFor never fails: a planner that errs or crashes plans nothing.
@@ -121,7 +141,7 @@ func due(u Open) uzda.ToolResult {
 func (r *run) accounts(f *State) []uzda.Account {
 	l := f.Gear.Limits
 	return append([]uzda.Account{
-		{Name: fmt.Sprintf("turn:%s/%d", r.id, f.Turn.Seq), Limit: l.Cost},
+		{Name: "turn:" + string(r.id) + "/" + strconv.FormatInt(int64(f.Turn.Seq), 10), Limit: l.Cost},
 		{Name: "session:" + string(r.id), Limit: l.SessionCost},
 		{Name: "day:" + r.now().UTC().Format("2006-01-02"), Limit: l.DayCost},
 	}, f.Opened.Charge...)

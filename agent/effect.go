@@ -9,19 +9,86 @@ import (
 	"github.com/uzda-dev/uzda"
 )
 
-// fly runs something beside the loop. What it returns lands in the loop.
+// A crew is what is in flight for a run, until it is given away.
+type crew struct {
+	left bool // nobody waits for it any more: what it comes to is late
+	late chan landed
+}
+
+func newCrew() *crew { return &crew{late: make(chan landed)} }
+
+// A job is one of a crew.
+type job struct {
+	crew *crew
+	key  string
+	do   func() landed
+}
+
+// fly launches something beside the loop. What it returns lands, see [run.land].
 func (r *run) fly(ctx context.Context, key string, do func(ctx context.Context) landed) {
 	if len(r.stop) == 0 {
 		r.since = r.now()
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	r.stop[key] = stop
-	done := r.done
-	go func() {
-		l := do(ctx)
-		l.key = key
-		done <- l
-	}()
+	r.jobs = append(r.jobs, job{r.crew, key, func() landed { return do(ctx) }})
+}
+
+// launched takes the jobs that were launched and not yet begun.
+func (r *run) launched() []job {
+	jobs := r.jobs
+	r.jobs = nil
+	return jobs
+}
+
+// begin starts jobs, each in a goroutine of its own.
+func (r *run) begin(jobs []job) {
+	for _, j := range jobs {
+		go r.work(j)
+	}
+}
+
+// work does a job, and then the one that its landing has launched.
+func (r *run) work(j job) {
+	for more := true; more; {
+		l := j.do()
+		l.key = j.key
+		next := r.arrive(j.crew, l)
+		if more = len(next) > 0; more {
+			j = next[0]
+			r.begin(next[1:])
+		}
+	}
+}
+
+// arrive takes what came of a job and makes the moves that follow. It returns the
+// jobs that those have launched.
+func (r *run) arrive(c *crew, l landed) []job {
+	r.mu.Lock()
+	if c.left {
+		r.mu.Unlock()
+		if !l.more {
+			c.late <- l
+		}
+		return nil
+	}
+	defer r.mu.Unlock()
+	turn, cancel, grace := r.s.Turn.Seq, r.s.Cancel, r.grace
+	r.landings++
+	r.land(l)
+	switch {
+	case r.over: // another runner has taken over, and loop collects what is left
+		r.ring()
+		return nil
+	case r.failed != nil:
+		r.finish(r.failed)
+	default:
+		r.goOn()
+	}
+	if r.s.Turn.Seq != turn || r.s.Cancel != cancel || r.grace != grace { // loop waits for something else now
+		r.ring()
+	}
+	return r.launched()
 }
 
 // beside runs a plan or a verification.
@@ -44,7 +111,10 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 	case uzda.Asked:
 		req := r.request(r.s, b)
 		r.hand.Asking = true
-		k := &asking{run: r, a: b, info: r.s.Gear.Model, hold: b.Hold, accounts: r.accounts(r.s), done: r.done}
+		k := &asking{run: r, a: b, info: r.s.Gear.Model, hold: b.Hold, accounts: b.Hold.Accounts, crew: r.crew}
+		if k.accounts == nil { // the first attempt is free; one that falls back need not be
+			k.accounts = r.accounts(r.s)
+		}
 		r.fly(ctx, "ask", func(ctx context.Context) landed { return k.ask(ctx, req) })
 	case uzda.Started:
 		u := *r.s.use(b.Use)
@@ -60,10 +130,15 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 	}
 }
 
+// tell passes a transient event on.
 func (r *run) tell(b uzda.Body) {
-	if r.Events != nil {
+	if r.watched() {
 		r.Events(r.id, uzda.Event{At: r.now(), Body: b})
 	}
+}
+
+func (r *run) watched() bool {
+	return r.Events != nil && (r.Watched == nil || r.Watched(r.id))
 }
 
 // call runs a tool. It never fails: what goes wrong is part of the body.

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
@@ -14,10 +12,10 @@ import (
 func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 	switch b := body.(type) {
 	case uzda.Used:
-		s.pay(b.Usage, b.Cost, b.Unknown || b.Usage.AtLeast)
+		s.pay(b.Usage, b.Cost, b.Unknown)
 		s.Turn.Active += b.Active
 	case uzda.Broken:
-		s.pay(b.Usage, b.Cost, b.Usage.AtLeast)
+		s.pay(b.Usage, b.Cost, b.Unknown)
 		s.Turn.Active += b.Active
 		s.Ask, s.Turn.Broke, s.Turn.Cuts = nil, b, s.Turn.Cuts+1
 	case uzda.Said:
@@ -48,6 +46,7 @@ func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 		s.Turn.Active += b.Active
 		if s.Turn.Verified = b.OK; !b.OK {
 			s.Turn.Rejected, s.Turn.Final, s.Stop = s.Turn.Rejected+1, false, ""
+			s.Turn.Reject = uzda.Clip(b.Blocks.String(), rejectSize)
 			s.Turn.Checks = append(s.Turn.Checks[:len(s.Turn.Checks):len(s.Turn.Checks)], seq)
 			s.join(uzda.Entry{Seq: seq, Message: uzda.Message{Role: uzda.User, Blocks: b.Blocks}})
 		}
@@ -67,12 +66,12 @@ func (s *State) answered(b uzda.Answered) {
 
 func (s *State) equip(b uzda.Equipped) {
 	s.Gear, s.GearGen = b, s.GearGen+1
-	h := sha256.New()
-	put(h, b.Model.ID, b.System)
+	h := newSum()
+	h.put(b.Model.ID, b.System)
 	for _, t := range b.Tools {
-		put(h, t.Name, t.Description, string(t.Input))
+		h.put(t.Name, t.Description, string(t.Input))
 	}
-	s.GearHash = hex.EncodeToString(h.Sum(nil))
+	s.GearHash = h.hex()
 }
 
 func (s *State) asked(b uzda.Asked) {
@@ -98,11 +97,12 @@ func (s *State) lost() {
 	s.Guess = true // what it cost, nobody knows: at most the hold
 }
 
-func (s *State) pay(u uzda.Usage, cost uzda.Money, guess bool) {
+func (s *State) pay(u uzda.Usage, cost uzda.Money, unpriced bool) {
 	s.Turn.Tokens += u.Total()
 	s.Turn.Cost += cost
 	s.Turn.Usage = s.Turn.Usage.Add(u)
-	s.Usage, s.Cost, s.Guess = s.Usage.Add(u), s.Cost+cost, s.Guess || guess
+	s.Usage, s.Cost, s.Guess = s.Usage.Add(u), s.Cost+cost, s.Guess || u.AtLeast
+	s.Turn.Unpriced, s.Unpriced = s.Turn.Unpriced || unpriced, s.Unpriced || unpriced
 }
 
 func (s *State) spend(p uzda.Spend) {
@@ -112,10 +112,16 @@ func (s *State) spend(p uzda.Spend) {
 
 // said lets a reply join the view and opens its uses.
 func (s *State) said(seq uzda.Seq, b uzda.Said) {
-	s.Ask, s.Turn.Cuts = nil, 0
-	s.pay(b.Usage, b.Cost, b.Unknown || b.Usage.AtLeast)
-	s.Turn.Active += b.Active
 	total := b.Usage.Total()
+	if a := s.Ask; a != nil {
+		s.Turn.Model = or(b.Model, a.Model)
+		if b.Usage.AtLeast && b.Usage.Context() == 0 { // nobody counted what was read
+			total = a.Tokens - a.Max + b.Usage.Output
+		}
+	}
+	s.Ask, s.Turn.Cuts = nil, 0
+	s.pay(b.Usage, b.Cost, b.Unknown)
+	s.Turn.Active += b.Active
 	s.calibrate(b.Usage)
 	if total > 0 {
 		s.Size, s.Grown = total, 0
@@ -196,6 +202,7 @@ func (s *State) close(seq uzda.Seq, u *Open, r uzda.ToolResult) {
 	if u.Started == nil && r.Code != uzda.CodeNotStarted {
 		s.Turn.Calls++ // refused is tried
 	}
+	s.Turn.Over = s.Turn.Over || r.Code == uzda.CodeNotStarted
 	if r.Code == uzda.CodeDenied {
 		s.Turn.Denied++
 		if u.Judged != nil && u.Judged.Verdict.Unattended {
@@ -211,15 +218,15 @@ func (s *State) close(seq uzda.Seq, u *Open, r uzda.ToolResult) {
 			return
 		}
 	}
-	m, did := uzda.Message{Role: uzda.User}, sha256.New()
+	m, did := uzda.Message{Role: uzda.User}, newSum()
 	for _, o := range s.Uses {
 		m.Blocks = append(m.Blocks, *o.Result)
-		put(did, o.Name, string(uzda.Canonical(o.Args())), strconv.FormatBool(o.Result.IsError))
-		sum(did, o.Result.Blocks)
+		did.put(o.Name, string(uzda.Canonical(o.Args())), strconv.FormatBool(o.Result.IsError))
+		did.blocks(o.Result.Blocks)
 	}
 	s.join(uzda.Entry{Seq: seq, Message: m})
 	s.Uses = nil
-	s.Turn.Past += hex.EncodeToString(did.Sum(nil))[:digest]
+	s.Turn.Past += did.hex()[:digest]
 	if over := len(s.Turn.Past) - digest*3*(s.Gear.Limits.Repeat+1); over > 0 { // circles of three, at most
 		s.Turn.Past = s.Turn.Past[over:]
 	}

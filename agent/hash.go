@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
-	"io"
 	"strconv"
+	"sync"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -31,39 +31,75 @@ func (s *State) nextHash() string {
 }
 
 func roll(prev string, e uzda.Entry) string {
-	h := sha256.New()
-	put(h, prev, string(e.Message.Role))
-	sum(h, e.Message.Blocks)
-	return hex.EncodeToString(h.Sum(nil))
+	h := newSum()
+	h.put(prev, string(e.Message.Role))
+	h.blocks(e.Message.Blocks)
+	return h.hex()
 }
 
-func put(h hash.Hash, parts ...string) {
-	var size [20]byte
+// A sum is a hash of strings with their lengths. Its parts are used again, since
+// every fold takes some.
+type sum struct {
+	hash.Hash
+	buf []byte // not yet hashed
+}
+
+// chunk is how much a sum gathers before it hashes.
+const chunk = 1024
+
+var sums = sync.Pool{New: func() any { return &sum{sha256.New(), make([]byte, 0, chunk)} }}
+
+func newSum() *sum { return sums.Get().(*sum) }
+
+// hex returns the hash in hex and ends the sum.
+func (h *sum) hex() string {
+	h.Write(h.buf)
+	var text [2 * sha256.Size]byte
+	hex.Encode(text[:], h.Sum(h.buf[:0]))
+	h.Reset()
+	h.buf = h.buf[:0]
+	sums.Put(h)
+	return string(text[:])
+}
+
+func (h *sum) put(parts ...string) {
 	for _, p := range parts {
-		h.Write(append(strconv.AppendInt(size[:0], int64(len(p)), 10), ':'))
-		io.WriteString(h, p) //nolint:errcheck // a hash never errs
+		h.text(strconv.Itoa(len(p)))
+		h.text(":")
+		h.text(p)
 	}
 }
 
-// sum writes what blocks say. Encoding them as JSON for that would cost more
+func (h *sum) text(s string) {
+	for len(s) > 0 {
+		n := min(len(s), chunk-len(h.buf))
+		h.buf, s = append(h.buf, s[:n]...), s[n:]
+		if len(h.buf) == chunk {
+			h.Write(h.buf)
+			h.buf = h.buf[:0]
+		}
+	}
+}
+
+// blocks writes what blocks say. Encoding them as JSON for that would cost more
 // than all the rest of a fold.
-func sum(h hash.Hash, bs uzda.Blocks) {
+func (h *sum) blocks(bs uzda.Blocks) {
 	for _, b := range bs {
 		switch b := b.(type) {
 		case uzda.Text:
-			put(h, "text", b.Text)
+			h.put("text", b.Text)
 		case uzda.Thinking:
-			put(h, "thinking", b.Text, b.Signature)
+			h.put("thinking", b.Text, b.Signature)
 		case uzda.Media:
-			put(h, "media", b.Type, b.Name, string(b.Data))
+			h.put("media", b.Type, b.Name, string(b.Data))
 		case uzda.ToolUse:
-			put(h, "use", string(b.ID), b.Name, string(b.Input))
+			h.put("use", string(b.ID), b.Name, string(b.Input))
 		case uzda.ToolResult:
-			put(h, "result", string(b.Use), strconv.FormatBool(b.IsError))
-			sum(h, b.Blocks)
-			put(h, "end")
+			h.put("result", string(b.Use), strconv.FormatBool(b.IsError))
+			h.blocks(b.Blocks)
+			h.put("end")
 		case uzda.Opaque:
-			put(h, "opaque", b.Origin, string(b.Raw))
+			h.put("opaque", b.Origin, string(b.Raw))
 		}
 	}
 }

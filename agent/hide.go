@@ -170,19 +170,38 @@ func (r *run) brief(text string) string {
 type live struct {
 	r    *run
 	ask  int
-	tail uzda.Tailer // nil: each delta is looked at alone
-	held map[int]uzda.Delta
+	tail uzda.Tailer        // nil: each delta is looked at alone
+	held map[int]uzda.Delta // nil while none is
 }
 
 func (r *run) live(ask int) *live {
 	tail, _ := r.Redact.(uzda.Tailer)
-	return &live{r: r, ask: ask, tail: tail, held: map[int]uzda.Delta{}}
+	return &live{r: r, ask: ask, tail: tail}
 }
 
 func (l *live) delta(d uzda.Delta) {
 	if l.r.Events == nil {
 		return
 	}
+	if len(l.held) > 0 {
+		d = l.join(d)
+	}
+	if l.tail != nil {
+		if n := l.tail.Begun(d.Text); n > 0 {
+			h := d
+			h.Text = d.Text[len(d.Text)-n:]
+			d.Text = d.Text[:len(d.Text)-n]
+			if l.held == nil {
+				l.held = map[int]uzda.Delta{}
+			}
+			l.held[d.Block] = h
+		}
+	}
+	l.send(d)
+}
+
+// join puts what waited in front of a delta, and sends what waits no longer.
+func (l *live) join(d uzda.Delta) uzda.Delta {
 	for at, h := range l.held { // arguments of several calls may come in turns
 		if at != d.Block && h.Kind != "input" {
 			l.send(h)
@@ -193,19 +212,11 @@ func (l *live) delta(d uzda.Delta) {
 		d.Text = h.Text + d.Text
 		delete(l.held, d.Block)
 	}
-	if l.tail != nil {
-		if n := l.tail.Begun(d.Text); n > 0 {
-			h := d
-			h.Text = d.Text[len(d.Text)-n:]
-			d.Text = d.Text[:len(d.Text)-n]
-			l.held[d.Block] = h
-		}
-	}
-	l.send(d)
+	return d
 }
 
 func (l *live) send(d uzda.Delta) {
-	if d.Text == "" {
+	if d.Text == "" || !l.r.watched() {
 		return
 	}
 	if l.r.Redact != nil {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/model/script"
 )
 
 // Whatever a tool gives back, the model reads something short and valid of it, and
@@ -51,8 +52,11 @@ func TestHostileTools(t *testing.T) { // T3
 		began := time.Now()
 		s := run(t, r)
 		t.Logf("%s: %s", name, time.Since(began).Round(time.Millisecond))
-		got := results(s)
-		if reason(s) != uzda.EndTurn || len(got) != 1 || len(got[0].Blocks) == 0 || len(got[0].Blocks) > 110 || len(got[0].People) > 110 ||
+		got, want := results(s), uzda.EndTurn
+		if name == "40 MB to be escaped" { // it is kept whole, and no window holds it
+			want = uzda.ContextExhausted
+		}
+		if reason(s) != want || len(got) != 1 || len(got[0].Blocks) == 0 || len(got[0].Blocks) > 110 || len(got[0].People) > 110 ||
 			len(got[0].Blocks.String()) > 32_100 || !utf8.ValidString(got[0].Blocks.String()) {
 			t.Errorf("%s: %s, %d results, %d blocks, %d for people", name, reason(s), len(got), len(got[0].Blocks), len(got[0].People))
 		}
@@ -168,5 +172,26 @@ func TestHostileReply(t *testing.T) {
 	r.Model = chunks{{uzda.Done{Block: uzda.Text{Text: strings.Repeat("\x01", 12<<20)}}, uzda.Stop{Reason: uzda.StopEnd}}}
 	if s := run(t, r); reason(s) != uzda.ProviderFailed || !strings.Contains(s.Ended.Detail, "can't be recorded") {
 		t.Errorf("%s %q", reason(s), s.Ended.Detail)
+	}
+}
+
+// Half a character in the arguments of a call would break whoever reads them as
+// text, in every later request: it is replaced before it is recorded. peer:24
+func TestHalfCharacters(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		`{"a":"\ud83d"}`:                   `{"a":"\ufffd"}`,
+		`{"\udc22":"\udc22x\ud83d\ud83d"}`: `{"\ufffd":"\ufffdx\ufffd\ufffd"}`,
+		`{"a":"\ud83d\udc22 \\ud83d ż"}`:   `{"a":"\ud83d\udc22 \\ud83d ż"}`,
+		`"{\"a\":\"\\ud83d\"}"`:            `{"a":"\ufffd"}`,
+	} {
+		j, w := mem(), &world{}
+		post(t, j, hello("1"))
+		turn := script.Turn{Calls: []script.Call{{Name: "read", Input: in}}}
+		run(t, runner(w, j, turn, bye))
+		use := kept[uzda.Said](t, j)[0].Message.Uses()[0]
+		if string(use.Input) != want || (in != want) != (len(kept[uzda.Said](t, j)[0].Message.Repairs) > 0) {
+			t.Errorf("%s is recorded as %s, %+v", in, use.Input, kept[uzda.Said](t, j)[0].Message.Repairs)
+		}
 	}
 }

@@ -183,10 +183,9 @@ func (r *run) rule(ctx context.Context, j *uzda.Judged, u Open, use uzda.Use, b 
 		}
 		raise(v, fmt.Sprintf("%T", g))
 	}
-	args := hashArgs(use.Input)
 	for _, id := range sortedKeys(b.unknown) {
 		d := b.unknown[id]
-		if d.Tool == u.Name && (d.Args == args || spec.Effects.Irreversible) {
+		if d.Tool == u.Name && (spec.Effects.Irreversible || d.Args == hashArgs(use.Input)) {
 			raise(uzda.Verdict{Decision: uzda.Ask, Reason: "the outcome of use " + string(id) + " of " + d.Tool + " is unknown"}, "unknown outcome")
 			break
 		}

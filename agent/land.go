@@ -148,16 +148,14 @@ func (r *run) leave(cause error) {
 	clear(r.hand.Judging)
 	clear(r.hand.Uses)
 	r.hand.Beside, r.hand.Asking = false, false
-	runner, id, epoch, old := r.Runner, r.id, r.epoch, r.done
-	r.done = make(chan landed, 16)
+	runner, id, epoch, old := r.Runner, r.id, r.epoch, r.crew
+	old.left = true
+	r.crew = newCrew()
+	r.begin(r.launched())
 	go func() { // outlives the turn on purpose; Close waits for it
 		defer runner.strays.end()
-		for n > 0 {
-			l := <-old
-			if l.more {
-				continue
-			}
-			n--
+		for range n {
+			l := <-old.late
 			for _, b := range l.bodies {
 				runner.tellLate(context.Background(), id, epoch, b)
 			}
@@ -181,6 +179,7 @@ func (r *Runner) tellLate(ctx context.Context, id uzda.SessionID, epoch int64, b
 
 // fenced reports, as anyone may, what came back here after another runner took over.
 func (r *run) fenced(ctx context.Context, cause error) error {
+	r.begin(r.launched())
 	for _, stop := range r.stop {
 		stop(errNotOurs)
 	}
@@ -193,10 +192,9 @@ func (r *run) fenced(ctx context.Context, cause error) error {
 		if len(r.stop) == 0 {
 			return fmt.Errorf("run session %s: %w", r.id, cause)
 		}
-		select {
-		case l := <-r.done:
-			r.land(l)
-		case <-grace:
+		r.mu.Unlock()
+		waited := r.wait(nil, grace, nil, nil)
+		if r.mu.Lock(); waited == isGrace {
 			r.leave(errNotOurs)
 		}
 	}

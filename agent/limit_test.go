@@ -251,3 +251,53 @@ func TestTimeIsPerTurn(t *testing.T) { // L4
 		}
 	})
 }
+
+// At the limit of calls the model may still answer; one call more ends the turn.
+func TestAnswersAtTheLimitOfCalls(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[int]uzda.Reason{1: uzda.MaxCalls, 2: uzda.EndTurn} {
+		j, w := mem(), &world{}
+		post(t, j, hello("1"))
+		r := runner(w, j, calls("read", "read"), script.Turn{Text: "done"})
+		r.Limits.Calls, r.Folded = limit, faithful(t, j)
+		if s := run(t, r); reason(s) != want || w.ran("read") != limit {
+			t.Errorf("a limit of %d: %s, %d ran", limit, reason(s), w.ran("read"))
+		}
+	}
+}
+
+// Counts that no call can have neither break the ledger nor make money.
+func TestAbsurdUsage(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{1 << 40, 1 << 62, -1 << 62} {
+		j := mem()
+		post(t, j, hello("1"))
+		r := runner(&world{}, j)
+		r.Model = stream{chunks: []uzda.Chunk{uzda.Done{Block: uzda.Text{Text: "ok"}}, uzda.Stop{Reason: uzda.StopEnd, Usage: uzda.Usage{Input: n, Output: n, CacheRead: n}}}}
+		r.Prices, r.Folded = prices{Input: 50 * uzda.Dollar, Output: 50 * uzda.Dollar, CacheRead: 50 * uzda.Dollar}, faithful(t, j)
+		s := run(t, r)
+		settled, held, err := j.Spent(t.Context(), "turn:s/1")
+		if reason(s) != uzda.EndTurn || err != nil || settled < 0 || held != 0 || s.Cost < 0 || s.Usage.Total() < 0 {
+			t.Errorf("%d: %s, settled %s, cost %s, %d tokens", n, reason(s), settled, s.Cost, s.Usage.Total())
+		}
+	}
+}
+
+// A model whose price nobody knows is held at the dearest, and said to be unknown.
+func TestUnknownPrice(t *testing.T) {
+	t.Parallel()
+	j := mem()
+	post(t, j, hello("1"))
+	r := runner(&world{}, j)
+	r.Model = remote{script.Model{Turns: []script.Turn{{Text: "ok", Usage: &uzda.Usage{Input: 1000}}}}}
+	r.Prices, r.Folded = dearest{}, faithful(t, j)
+	if s := run(t, r); !s.Unpriced || !s.Last.Unpriced || s.Guess || s.Cost != uzda.Dollar/100 || s.Last.Model != "remote/one" {
+		t.Errorf("unpriced %v, guess %v, %s, by %q", s.Unpriced, s.Guess, s.Cost, s.Last.Model)
+	}
+}
+
+type dearest struct{}
+
+func (dearest) Price(string, int) (uzda.Price, bool) {
+	return uzda.Price{Input: 10 * uzda.Dollar, Output: 50 * uzda.Dollar}, false
+}

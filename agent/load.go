@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -76,6 +77,11 @@ func (l *lines) follow(s *State) error {
 	if l.gen != s.Gen {
 		*l = lines{gen: s.Gen}
 	}
+	more := 0
+	for _, e := range s.View[l.n:] {
+		more += e.Message.Blocks.Size() + 512
+	}
+	l.text = slices.Grow(l.text, more)
 	for _, e := range s.View[l.n:] {
 		line, err := uzda.Seal(&uzda.Event{Seq: e.Seq, By: int64(e.Edit), Body: uzda.Said{Message: e.Message}}, nil)
 		if err != nil {
@@ -140,7 +146,8 @@ func decodeCheckpoint(raw []byte) (*State, string) {
 // enough has changed. One that cannot be kept costs time, no more.
 func (r *run) checkpoint(ctx context.Context, middle bool) error {
 	k, ok := r.Store.(uzda.Keeper)
-	if behind := r.s.Head - r.kept; !ok || middle && behind < every || !middle && behind < seldom {
+	_, resident := r.Store.(uzda.Resident)
+	if behind := r.s.Head - r.kept; !ok || resident || middle && behind < every || !middle && behind < seldom {
 		return nil
 	}
 	err := r.lines.follow(r.s)

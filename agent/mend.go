@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -129,8 +130,11 @@ func mendUse(u uzda.ToolUse) (out uzda.ToolUse, what string) {
 	in := strings.TrimSpace(string(u.Input))
 	if u.Raw == "" && len(in) > 0 && in[0] == '{' {
 		if one := compact(u.Input); one != nil {
-			u.Input = one
-			return u, ""
+			var halves bool
+			if u.Input, halves = whole(one); halves {
+				what = "half a character in the arguments was replaced"
+			}
+			return u, what
 		}
 	}
 	if u.Raw != "" {
@@ -146,9 +150,50 @@ func mendUse(u uzda.ToolUse) (out uzda.ToolUse, what string) {
 		u.Input = json.RawMessage("{}")
 		return u, "" // what every provider means by it
 	case in[0] == '{' && json.Valid([]byte(in)):
-		u.Input = compact([]byte(in))
+		u.Input, _ = whole(compact([]byte(in)))
 		return u, "the arguments were an object inside a string"
 	}
 	u.Raw, u.Input = strings.ToValidUTF8(in, "\uFFFD"), json.RawMessage("{}")
 	return u, "the arguments were no JSON object"
+}
+
+// whole replaces escapes of half a character, a surrogate without its other half:
+// JSON allows them, and what reads it as text mostly does not. raw is valid JSON,
+// where a backslash stands only in strings.
+func whole(raw json.RawMessage) (out json.RawMessage, halves bool) {
+	out = raw
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		i++
+		if raw[i] != 'u' {
+			continue
+		}
+		if c := unit(raw[i-1:]); c < 0xd800 || c > 0xdfff {
+			i += 4
+			continue
+		} else if low := unit(raw[i+5:]); c < 0xdc00 && low >= 0xdc00 && low <= 0xdfff {
+			i += 10
+			continue
+		}
+		if !halves {
+			out, halves = slices.Clone(raw), true
+		}
+		copy(out[i+1:], "fffd")
+		i += 4
+	}
+	return out, halves
+}
+
+// unit is the number of the escape that raw begins with, -1 if it is none.
+func unit(raw []byte) int {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return int(n)
 }

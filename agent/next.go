@@ -43,9 +43,10 @@ type Hand struct {
 }
 
 const (
-	parallel = 8  // uses in flight
-	digest   = 16 // characters of a step's digest
-	retries  = 2  // of empty replies, and of replies cut inside a call
+	parallel   = 8   // uses in flight
+	digest     = 16  // characters of a step's digest
+	rejectSize = 500 // bytes of what a check said that the end tells
+	retries    = 2   // of empty replies, and of replies cut inside a call
 )
 
 // What the model is told in the tail of an ask.
@@ -90,7 +91,8 @@ func (s *State) stopped() ([]Move, bool) {
 	case t.Fatal != "":
 		return ending(uzda.ToolError, t.Fatal, "the tool reported an error that the model could not mend"), true
 	case s.Gear.Verify != "" && t.Rejected >= l.Rejections:
-		return ending(uzda.Unverified, fmt.Sprintf("the check %q failed %d times", s.Gear.Verify, t.Rejected), ""), true
+		return ending(uzda.Unverified, fmt.Sprintf("the check %q failed %d times; at last: %s", s.Gear.Verify, t.Rejected, t.Reject),
+			"see what it wants, or raise the limit of rejections"), true
 	case t.Final:
 		return s.finish(uzda.FinalTool), true
 	}
@@ -185,13 +187,13 @@ func (s *State) over() (uzda.Reason, string) {
 	if s.Stop != "" && s.Stop != uzda.StopPause && t.Mute == 0 && t.Short == 0 {
 		return "", ""
 	}
-	after := func(what string) string { return fmt.Sprintf("%s after %d steps", what, t.Steps) }
+	after := func(what string) string { return what + " after " + steps(t.Steps) }
 	switch {
 	case repeated(t.Past) > l.Repeat:
 		return uzda.LoopDetected, after("the same calls had the same results again and again")
 	case t.Steps+t.Held.Steps >= l.Steps:
 		return uzda.MaxSteps, after(fmt.Sprintf("the limit of %d steps was reached", l.Steps))
-	case t.Calls+t.Held.Calls >= l.Calls:
+	case t.Calls+t.Held.Calls >= l.Calls && t.Over: // at the limit it may still answer
 		return uzda.MaxCalls, after(fmt.Sprintf("the limit of %d tool calls was reached", l.Calls))
 	case t.Tokens+t.Held.Tokens >= l.Tokens:
 		return uzda.MaxTokens, after(fmt.Sprintf("%d of %d tokens were used", t.Tokens, l.Tokens))
@@ -201,6 +203,13 @@ func (s *State) over() (uzda.Reason, string) {
 		return uzda.MaxCost, after(fmt.Sprintf("%s of %s were used", t.Cost+t.Lost, l.Cost))
 	}
 	return "", ""
+}
+
+func steps(n int) string {
+	if n == 1 {
+		return "1 step"
+	}
+	return strconv.Itoa(n) + " steps"
 }
 
 // repeated counts how often the last step, or the last two or three in turn,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -19,6 +20,7 @@ var (
 )
 
 // run is one Run: the only writer of its state, and the owner of what is in flight.
+// The goroutine of Run and those of what is in flight take turns.
 type run struct {
 	*Runner
 	id     uzda.SessionID
@@ -36,10 +38,18 @@ type run struct {
 	lines  lines          // of the next one
 	seal   string         // of the last event folded, see sealOf
 
+	mu       sync.Mutex    // of all that changes: who has it makes the moves
+	goOn     func()        // makes them
+	bell     chan struct{} // for loop
+	over     bool
+	err      error // how it ended
+	landings int
+
 	hand    Hand
 	names   map[uzda.UseID]string              // of the tools of the uses in flight
 	stop    map[string]context.CancelCauseFunc // of what is in flight, by key
-	done    chan landed
+	crew    *crew
+	jobs    []job       // that were launched, and not yet begun
 	held    []uzda.Body // outcomes that are not yet in the journal
 	settle  []uzda.Settlement
 	urgent  bool // one of them must survive alone
@@ -53,6 +63,7 @@ type run struct {
 	checks  int // holds for checks, which need names
 	stuck   int // conflicts in a row that showed nothing new
 
+	clock  *time.Timer   // of deadline
 	since  time.Time     // when something began to be in flight, or last landed
 	active time.Duration // since the last body that carries it
 	unsent time.Duration // in bodies that are held
@@ -100,7 +111,7 @@ func (r *Runner) Run(ctx context.Context, id uzda.SessionID) (*State, error) {
 	}
 	x := &run{Runner: r, id: id, epoch: epoch, s: s, kept: kept, seal: seal, scope: or(s.Opened.Scope, id),
 		names: map[uzda.UseID]string{}, hand: Hand{Uses: map[uzda.UseID]bool{}, Judging: map[uzda.UseID]bool{}},
-		stop: map[string]context.CancelCauseFunc{}, done: make(chan landed, 16),
+		stop: map[string]context.CancelCauseFunc{}, crew: newCrew(), bell: make(chan struct{}, 1),
 		tools: map[string]uzda.Tool{}, specs: map[string]uzda.ToolSpec{}, hashes: map[string]string{},
 		ruled: map[uzda.UseID]ruling{}, taken: map[string]uzda.Holder{}}
 	x.ledger, _ = r.Store.(uzda.Ledger)
@@ -113,20 +124,90 @@ func (r *Runner) Run(ctx context.Context, id uzda.SessionID) (*State, error) {
 	if g := x.gear(); s.GearGen == 0 || !bytes.Equal(rawJSON(g), rawJSON(s.Gear)) {
 		x.equip = &g
 	}
-	defer x.leave(errRunEnded)
 	return s, x.loop(ctx, keep)
 }
 
+// loop waits for what comes from outside. What is in flight goes on by itself: who
+// lands makes the moves that follow and does the next effect, since to wake another
+// goroutine for it would cost more than the moves.
 func (r *run) loop(ctx, keep context.Context) error {
 	poll := time.NewTicker(or(r.Poll, 100*time.Millisecond))
 	defer poll.Stop()
 	renewed := time.Now()
 	end := ctx.Done()
-	for {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.goOn = func() { r.moves(ctx, keep) }
+	for r.goOn(); !r.over; r.goOn() {
+		r.begin(r.launched())
+		landings, grace, timeUp := r.landings, r.grace, r.deadline()
+		r.mu.Unlock()
+		what := r.wait(poll.C, grace, timeUp, end)
+		r.mu.Lock()
+		var err error
+		switch {
+		case r.over:
+		case what == isGrace && r.grace == grace:
+			r.abandon()
+		case what == isTimeUp && r.landings == landings: // else what is left is counted anew
+			r.late = r.s.Turn.Seq
+		case what == isEnd: // moves cancels
+			end = nil
+		case what == isPoll:
+			if time.Since(renewed) > or(r.Renew, 4*time.Second) {
+				renewed = time.Now()
+				err = r.Store.Renew(keep, r.id, r.epoch)
+			}
+			if err == nil {
+				err = r.catchUp(keep)
+			}
+		}
+		if err != nil {
+			r.finish(err)
+		}
+	}
+	if r.clock != nil {
+		r.clock.Stop()
+	}
+	if errors.Is(r.err, uzda.ErrFenced) {
+		return r.fenced(keep, r.err)
+	}
+	return r.err
+}
+
+// What loop waits for.
+const (
+	isBell = iota
+	isGrace
+	isTimeUp
+	isEnd
+	isPoll
+)
+
+func (r *run) wait(poll, grace, timeUp <-chan time.Time, end <-chan struct{}) int {
+	select {
+	case <-r.bell:
+		return isBell
+	case <-grace:
+		return isGrace
+	case <-timeUp:
+		return isTimeUp
+	case <-end:
+		return isEnd
+	case <-poll:
+		return isPoll
+	}
+}
+
+// moves makes the moves that can be made, until only what is in flight can go on
+// or the run is over.
+func (r *run) moves(ctx, keep context.Context) {
+	for !r.over {
 		acted, err := false, error(nil)
 		if ctx.Err() != nil {
 			if r.resting() || r.last != 0 && r.s.Turn.Seq != r.last {
-				return errors.Join(r.flush(keep), r.checkpoint(keep, false))
+				r.finish(errors.Join(r.flush(keep), r.checkpoint(keep, false)))
+				return
 			}
 			if r.last == 0 {
 				r.last = r.s.Turn.Seq
@@ -136,46 +217,34 @@ func (r *run) loop(ctx, keep context.Context) error {
 		if err == nil {
 			acted, err = r.advance(keep)
 		}
-		if errors.Is(err, uzda.ErrFenced) {
-			return r.fenced(keep, err)
+		switch {
+		case err != nil || r.s.ReadOnly != "":
+			r.finish(err)
+		case acted:
+		case len(r.stop) == 0:
+			r.finish(r.checkpoint(keep, false))
+		default:
+			r.halt()
+			return
 		}
-		if err != nil || r.s.ReadOnly != "" {
-			return err
-		}
-		if acted {
-			continue
-		}
-		if len(r.stop) == 0 {
-			return r.checkpoint(keep, false)
-		}
-		r.halt()
-		timeUp, stopTimer := r.deadline()
-		select {
-		case l := <-r.done:
-			r.land(l)
-			err = r.failed
-		case <-r.grace:
-			r.abandon()
-		case <-timeUp:
-			r.late = r.s.Turn.Seq
-		case <-end: // the head of the loop cancels
-			end = nil
-		case <-poll.C:
-			if time.Since(renewed) > or(r.Renew, 4*time.Second) {
-				renewed = time.Now()
-				err = r.Store.Renew(keep, r.id, r.epoch)
-			}
-			if err == nil {
-				err = r.catchUp(keep)
-			}
-		}
-		stopTimer()
-		if errors.Is(err, uzda.ErrFenced) {
-			return r.fenced(keep, err)
-		}
-		if err != nil {
-			return err
-		}
+	}
+}
+
+// finish ends the run. What is still in flight is given away, unless another
+// runner has taken over: then loop waits for it a little.
+func (r *run) finish(err error) {
+	r.over, r.err = true, err
+	if !errors.Is(err, uzda.ErrFenced) {
+		r.leave(errRunEnded)
+	}
+	r.ring()
+}
+
+// ring lets loop look again.
+func (r *run) ring() {
+	select {
+	case r.bell <- struct{}{}:
+	default:
 	}
 }
 
@@ -220,12 +289,16 @@ func (r *run) left() time.Duration {
 }
 
 // deadline is when the turn's time is up, while something of ours is in flight.
-func (r *run) deadline() (<-chan time.Time, func()) {
+func (r *run) deadline() <-chan time.Time {
 	if r.outOfTime() || r.s.Cancel != 0 || r.s.Turn.Seq == 0 {
-		return nil, func() {}
+		return nil
 	}
-	t := time.NewTimer(r.left() - r.now().Sub(r.since))
-	return t.C, func() { t.Stop() }
+	if left := r.left() - r.now().Sub(r.since); r.clock == nil {
+		r.clock = time.NewTimer(left)
+	} else {
+		r.clock.Reset(left)
+	}
+	return r.clock.C
 }
 
 func (r *run) cancelled(ctx context.Context, cause error) error {

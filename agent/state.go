@@ -49,6 +49,8 @@ type State struct {
 	Usage uzda.Usage `json:"usage"` // of the session
 	Cost  uzda.Money `json:"cost"`
 	Guess bool       `json:"guess,omitempty"` // Cost or Usage is only a lower bound
+	// Unpriced: a part of Cost is at the dearest known price, since nobody knows it.
+	Unpriced bool `json:"unpriced,omitempty"`
 }
 
 // Mail is a message that waits to join the view.
@@ -68,6 +70,8 @@ type Turn struct {
 	Active   time.Duration `json:"active,omitempty"`
 	Held     uzda.Spend    `json:"held,omitzero"`      // by children that still work
 	Usage    uzda.Usage    `json:"usage,omitzero"`     // of the replies
+	Unpriced bool          `json:"unpriced,omitempty"` // as in State
+	Model    string        `json:"model,omitempty"`    // that answered last
 	Broke    uzda.Broken   `json:"broke,omitzero"`     // the last reply, where it did not come
 	Cuts     int           `json:"cuts,omitempty"`     // replies in a row that broke
 	Short    int           `json:"short,omitempty"`    // replies in a row that were cut inside a call
@@ -76,8 +80,10 @@ type Turn struct {
 	Rejected int           `json:"rejected,omitempty"` // verifications that failed
 	Checks   []uzda.Seq    `json:"checks,omitempty"`   // their messages, which are no part of the task
 	Verified bool          `json:"verified,omitempty"`
+	Reject   string        `json:"reject,omitempty"` // the end of what the last check said
 	Children int           `json:"children,omitempty"`
 	Denied   int           `json:"denied,omitempty"`
+	Over     bool          `json:"over,omitempty"`   // a call was not started: no time, or no calls left
 	Nobody   int           `json:"nobody,omitempty"` // of Denied: nobody could be asked
 	Past     string        `json:"past,omitempty"`   // digests of the last steps
 	Fatal    string        `json:"fatal,omitempty"`

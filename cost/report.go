@@ -6,7 +6,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -276,14 +275,7 @@ func rejected(b uzda.Broken) bool {
 }
 
 // local says of a model that was not equipped whether it costs nothing.
-func local(model string) bool {
-	for _, p := range []string{"ollama/", "llama/", "script:", "replay:"} {
-		if strings.HasPrefix(model, p) {
-			return true
-		}
-	}
-	return false
-}
+func local(model string) bool { return Default().Free(model) }
 
 // all yields the calls, the asks that are open, and the children whose journals
 // were not read.

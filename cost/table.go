@@ -4,37 +4,84 @@ package cost
 
 import (
 	_ "embed"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/uzda-dev/uzda"
 )
 
-//go:embed prices.json
+//go:embed models.json
 var embedded []byte
 
-// A Table holds the prices of models. It does not change; [Table.Override]
-// makes another. Safe for concurrent use.
+// A Table holds what is known of providers and their models: prices, windows,
+// what each can. It does not change; [Table.Override] makes another. Safe for
+// concurrent use.
 type Table struct {
-	Version string // of the embedded prices, a date
-	models  map[string]*Model
-	names   map[string]string // of ids and aliases to ids
-	dearest uzda.Price
+	Version   string // of the embedded file, a date
+	providers []*Provider
+	models    map[string]*Model
+	names     map[string]string // of ids and aliases to ids
+	read      []Source
+	dearest   uzda.Price
 }
 
 var _ uzda.Pricer = (*Table)(nil)
 
-// A Model is a row of the table.
+// A Provider is a service, or a program that serves models.
+type Provider struct {
+	ID      string   `json:"id"` // before the first slash of a model's id
+	Name    string   `json:"name,omitempty"`
+	Default string   `json:"default,omitempty"` // id of its model, without the provider, for somebody who names none
+	Free    bool     `json:"free,omitempty"`    // it runs on one's own machines: a model without a price costs nothing
+	Dated   bool     `json:"dated,omitempty"`   // ID-YYYYMMDD is a snapshot of ID, at its price
+	Efforts []string `json:"efforts,omitempty"` // the words that its interface has for how much a model thinks
+}
+
+// What a model can, in [Model.Can].
+const (
+	Tools    = "tools"
+	Thinking = "thinking"
+	Effort   = "effort" // how much it thinks can be set
+	Schema   = "schema" // it holds its answer to a JSON Schema
+	Images   = "images"
+	PDF      = "pdf"
+	Audio    = "audio"
+	Caching  = "cache" // a prompt's beginning that was sent before costs less
+)
+
+// Abilities are the words of [Model.Can], in the order in which they are shown.
+func Abilities() []string {
+	return []string{Tools, Thinking, Effort, Schema, Images, PDF, Audio, Caching}
+}
+
+// A Model is a row of the table. Zero means unknown.
 type Model struct {
 	ID        string   `json:"id"` // "provider/name"
 	Aliases   []string `json:"aliases,omitempty"`
-	Window    int      `json:"window,omitempty"`     // tokens; 0 is unknown
-	MaxOutput int      `json:"max_output,omitempty"` // tokens; 0 is unknown
-	Tiers     []Tier   `json:"tiers"`                // the first holds from 0 on
+	Window    int      `json:"window,omitempty"`     // tokens
+	MaxOutput int      `json:"max_output,omitempty"` // tokens
+	Can       []string `json:"can,omitzero"`         // nil: not known; else all that it can
+	Efforts   []string `json:"efforts,omitempty"`    // the provider's words that this model takes
+	Effort    string   `json:"effort,omitempty"`     // the one that it has without a word
+	Retires   string   `json:"retires,omitempty"`    // date on which its provider takes it away
+	Paid      bool     `json:"paid,omitempty"`       // it costs something, although its provider is free: it runs elsewhere
+	Tiers     []Tier   `json:"tiers,omitempty"`      // the first holds from 0 on; none: no price is known
+}
+
+// Lacks says whether it is known that the model cannot do something.
+func (m *Model) Lacks(ability string) bool {
+	return m != nil && m.Can != nil && !slices.Contains(m.Can, ability)
+}
+
+// Provider is the part of the id before the first slash.
+func (m *Model) Provider() string { return providerOf(m.ID) }
+
+func providerOf(id string) string {
+	before, _, _ := strings.Cut(id, "/")
+	return before
 }
 
 // A Tier is a price from a size of the context on. Derived names the fields that
@@ -45,145 +92,33 @@ type Tier struct {
 	Derived []string `json:"derived,omitempty"`
 }
 
-// file is the form of a price file, and of a user's.
-type file struct {
-	Version string `json:"version"`
-	Models  []struct {
-		ID        string   `json:"id"`
-		Aliases   []string `json:"aliases"`
-		Window    int      `json:"window"`
-		MaxOutput int      `json:"max_output"`
-		Tiers     []struct {
-			Above     int         `json:"above_tokens"`
-			Input     *uzda.Money `json:"in"`
-			Output    *uzda.Money `json:"out"`
-			CacheRead *uzda.Money `json:"cache_read"`
-			Write     *uzda.Money `json:"cache_write_5m"`
-			Long      *uzda.Money `json:"cache_write_1h"`
-		} `json:"tiers"`
-	} `json:"models"`
+// A Source says what a provider was asked, and when.
+type Source struct {
+	Provider string `json:"provider"`
+	At       string `json:"at"`   // RFC 3339
+	From     string `json:"from"` // URL
 }
 
 var standard = sync.OnceValue(func() *Table {
-	t, err := Load("prices.json", embedded)
+	t, err := Load("models.json", embedded)
 	if err != nil {
 		panic(err) // the embedded file is wrong: any run of any test finds it
 	}
 	return t
 })
 
-// Default returns the table of the prices that this program was built with.
+// Default returns the table that this program was built with.
 func Default() *Table { return standard() }
 
-// Load reads a price file; name is for errors. Prices are dollars per million
-// tokens. A key that is not known is an error with its line.
-func Load(name string, raw []byte) (*Table, error) {
-	return (&Table{}).Override(name, raw)
-}
-
-// Override returns t with the models of a file of the same form: one with an id
-// that t has replaces it whole, others join, and a name that the file gives
-// to a model is that model's.
-func (t *Table) Override(name string, raw []byte) (*Table, error) {
-	if err := checkKeys(name, raw); err != nil {
-		return nil, err
-	}
-	var f file
-	if err := json.Unmarshal(raw, &f); err != nil {
-		return nil, located(name, raw, err)
-	}
-	models, err := f.rows()
-	if err != nil {
-		return nil, fmt.Errorf("read prices %s: %w", name, err)
-	}
-	out := &Table{Version: t.Version, models: maps.Clone(t.models), names: maps.Clone(t.names)}
-	if f.Version != "" {
-		out.Version = f.Version
-	}
-	if out.models == nil {
-		out.models, out.names = map[string]*Model{}, map[string]string{}
-	}
-	for _, m := range models {
-		if old := out.models[m.ID]; old != nil {
-			maps.DeleteFunc(out.names, func(_, id string) bool { return id == m.ID })
-		}
-		out.models[m.ID] = m
-		for _, n := range append([]string{m.ID}, m.Aliases...) {
-			out.names[n] = m.ID
-		}
-	}
-	for _, m := range out.models {
-		for _, tier := range m.Tiers {
-			out.dearest = dearer(out.dearest, tier.Price)
-		}
-	}
-	return out, nil
-}
-
-func (f file) rows() ([]*Model, error) {
-	var out []*Model
-	seen := map[string]bool{}
-	for i, m := range f.Models {
-		if m.ID == "" {
-			return nil, fmt.Errorf("model %d has no id; give it one such as \"provider/name\"", i+1)
-		}
-		for _, n := range append([]string{m.ID}, m.Aliases...) {
-			if seen[n] {
-				return nil, fmt.Errorf("model %s: the name %q stands twice; each name belongs to one model", m.ID, n)
-			}
-			seen[n] = true
-		}
-		row := &Model{ID: m.ID, Aliases: m.Aliases, Window: m.Window, MaxOutput: m.MaxOutput}
-		for j, w := range m.Tiers {
-			if w.Input == nil || w.Output == nil {
-				return nil, fmt.Errorf("model %s: tier %d lacks \"in\" or \"out\"", m.ID, j+1)
-			}
-			if j == 0 && w.Above != 0 || j > 0 && w.Above <= m.Tiers[j-1].Above {
-				return nil, fmt.Errorf("model %s: above_tokens of the tiers must begin with 0 and rise", m.ID)
-			}
-			tier := Tier{Price: uzda.Price{Above: w.Above, Input: *w.Input, Output: *w.Output}}
-			tier.derive(&tier.CacheRead, w.CacheRead, "cache_read", tier.Input/10)
-			tier.derive(&tier.CacheWrite, w.Write, "cache_write_5m", tier.Input/4*5)
-			tier.derive(&tier.CacheLong, w.Long, "cache_write_1h", tier.Input*2)
-			p := tier.Price
-			if min(p.Input, p.Output, p.CacheRead, p.CacheWrite, p.CacheLong) < 0 {
-				return nil, fmt.Errorf("model %s: tier %d has a negative price", m.ID, j+1)
-			}
-			row.Tiers = append(row.Tiers, tier)
-		}
-		if len(row.Tiers) == 0 {
-			return nil, fmt.Errorf("model %s: no tiers; give at least {\"in\": …, \"out\": …}", m.ID)
-		}
-		out = append(out, row)
-	}
-	if len(out) == 0 {
-		return nil, errors.New("no models: want {\"version\": …, \"models\": [{\"id\": …, \"tiers\": [{\"in\": …, \"out\": …}]}]}")
-	}
-	return out, nil
-}
-
-// derive takes a price from the file, or else from the input price.
-func (t *Tier) derive(to, given *uzda.Money, name string, otherwise uzda.Money) {
-	if given != nil {
-		*to = *given
-		return
-	}
-	*to, t.Derived = otherwise, append(t.Derived, name)
-}
-
-// dearer takes the higher of each part: no known model costs more in any.
-func dearer(a, b uzda.Price) uzda.Price {
-	return uzda.Price{
-		Input: max(a.Input, b.Input), Output: max(a.Output, b.Output), CacheRead: max(a.CacheRead, b.CacheRead),
-		CacheWrite: max(a.CacheWrite, b.CacheWrite), CacheLong: max(a.CacheLong, b.CacheLong),
-	}
-}
-
-// Price returns what a model costs at a size of the context in tokens. A model
-// that the table lacks gets the highest of each part of all prices, and false.
+// Price returns what a model costs at a size of the context in tokens. One of a
+// provider that is free costs nothing, unless it has a price. A model whose price
+// is not known gets the highest of each part of all prices, and false.
 func (t *Table) Price(model string, context int) (uzda.Price, bool) {
 	m := t.Model(model)
-	if m == nil {
+	if m == nil || len(m.Tiers) == 0 {
+		if t.Free(model) {
+			return uzda.Price{}, true
+		}
 		return t.dearest, false
 	}
 	p := m.Tiers[0].Price
@@ -195,18 +130,80 @@ func (t *Table) Price(model string, context int) (uzda.Price, bool) {
 	return p, true
 }
 
-// Model returns a row by its id or one of its aliases, nil if there is none. It
-// is not to be changed.
-func (t *Table) Model(name string) *Model { return t.models[t.names[name]] }
+// Free says whether a model costs nothing: it is scripted or replayed, or its
+// provider is free and nobody gave it a price.
+func (t *Table) Free(model string) bool {
+	if strings.HasPrefix(model, "script:") || strings.HasPrefix(model, "replay:") {
+		return true
+	}
+	if m := t.Model(model); m != nil && (len(m.Tiers) > 0 || m.Paid) {
+		return false
+	}
+	p := t.Provider(providerOf(model))
+	return p != nil && p.Free
+}
+
+// date ends the id of a snapshot.
+var date = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`-20[0-9]{2}(0[1-9]|1[0-2])(0[1-9]|[12][0-9]|3[01])$`)
+})
+
+// Model returns a row by its id, by one of its aliases or, where the provider
+// names snapshots so, by one with a date at its end; nil if there is none. It is
+// not to be changed.
+func (t *Table) Model(name string) *Model {
+	if id, ok := t.names[name]; ok {
+		return t.models[id]
+	}
+	family := date().ReplaceAllString(name, "")
+	m := t.models[t.names[family]]
+	if m == nil || family == name {
+		return nil
+	}
+	if p := t.Provider(m.Provider()); p == nil || !p.Dated {
+		return nil
+	}
+	return m
+}
 
 // Info describes a model as far as the table knows it.
 func (t *Table) Info(name string) (uzda.ModelInfo, bool) {
 	m := t.Model(name)
 	if m == nil {
-		return uzda.ModelInfo{ID: name}, false
+		return uzda.ModelInfo{ID: name, Free: t.Free(name)}, false
 	}
-	return uzda.ModelInfo{ID: m.ID, Window: m.Window, MaxOutput: m.MaxOutput}, true
+	return uzda.ModelInfo{ID: m.ID, Window: m.Window, MaxOutput: m.MaxOutput, Free: t.Free(m.ID)}, true
 }
 
 // IDs returns the ids of all models, sorted.
 func (t *Table) IDs() []string { return slices.Sorted(maps.Keys(t.models)) }
+
+// Providers returns the providers in the order in which they are preferred. They
+// are not to be changed.
+func (t *Table) Providers() []*Provider { return t.providers }
+
+// Provider returns a provider by its id, nil if there is none.
+func (t *Table) Provider(id string) *Provider {
+	if i := slices.IndexFunc(t.providers, func(p *Provider) bool { return p.ID == id }); i >= 0 {
+		return t.providers[i]
+	}
+	return nil
+}
+
+// Sources returns which providers were asked, and when.
+func (t *Table) Sources() []Source { return t.read }
+
+// Efforts returns the words that a model takes for how much it thinks; none if
+// they are not known.
+func (t *Table) Efforts(name string) []string {
+	if m := t.Model(name); m != nil {
+		if len(m.Efforts) > 0 {
+			return m.Efforts
+		}
+		name = m.ID
+	}
+	if p := t.Provider(providerOf(name)); p != nil {
+		return p.Efforts
+	}
+	return nil
+}

@@ -37,6 +37,7 @@ var (
 	_ uzda.Ledger    = (*Mem)(nil)
 	_ uzda.Blobs     = (*Mem)(nil)
 	_ uzda.Keeper    = (*Mem)(nil)
+	_ uzda.Resident  = (*Mem)(nil)
 	_ uzda.Lister    = (*Mem)(nil)
 	_ uzda.Rebuilder = (*Mem)(nil)
 	_ uzda.Verifier  = (*Mem)(nil)
@@ -72,6 +73,9 @@ func (m *Mem) session(id uzda.SessionID, create bool) *memory {
 	}
 	return s
 }
+
+// Resident implements uzda.Resident.
+func (m *Mem) Resident() {}
 
 func (m *Mem) now() time.Time {
 	if m.Now != nil {

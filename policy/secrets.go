@@ -77,13 +77,14 @@ var notKeys = []string{"PWD", "OLDPWD"}
 
 // FromEnv returns a redactor for the secrets in an environment, as os.Environ
 // gives it: variables whose names end like those of keys, tokens and passwords,
-// and as NAME_PASSWORD the passwords in URLs of any variable.
-func FromEnv(environ []string) *Secrets {
+// those that are named besides, and as NAME_PASSWORD the passwords in URLs of any
+// variable.
+func FromEnv(environ []string, named ...string) *Secrets {
 	found := map[string]string{}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		value = strings.TrimSpace(value)
-		isKey := keyNames().MatchString(name) && !slices.Contains(notKeys, strings.ToUpper(name))
+		isKey := slices.Contains(named, name) || keyNames().MatchString(name) && !slices.Contains(notKeys, strings.ToUpper(name))
 		if isKey || keyLike().MatchString(name) && len(value) >= 16 && random().MatchString(value) {
 			found[name] = value
 			continue

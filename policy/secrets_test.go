@@ -168,9 +168,9 @@ func TestFromEnv(t *testing.T) {
 		"ANTHROPIC_API_KEY=sk-ant-000111222", "GITHUB_TOKEN=token-value-1", "AWS_SECRET_ACCESS_KEY=/slash/first/key", "DB_PASSWORD=correct horse",
 		"API_KEY=plain-name-1", "my_secret=lower-case-1", "STRIPE_KEY=rk_live_0123456789", "HTTPS_PROXY=http://user:proxy-pass-1@proxy:3128",
 		"SHORT_TOKEN=abc", "EMPTY_TOKEN=", "WORD_PASSWORD=changeme", "SORT_KEY=created_at_descending", "PWD=/home/somebody", "OLDPWD=/home/somebody/x",
-		"PATH=/usr/bin:/bin", "GIT_ASKPASS=/usr/bin/ask-pass", "HOME_URL=https://example.com/", "no equals sign", "BAD_TOKEN=\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8",
-	})
-	want := "ANTHROPIC_API_KEY API_KEY AWS_SECRET_ACCESS_KEY DB_PASSWORD GITHUB_TOKEN HTTPS_PROXY_PASSWORD STRIPE_KEY my_secret"
+		"ACME_CRED=named-value-1", "PATH=/usr/bin:/bin", "GIT_ASKPASS=/usr/bin/ask-pass", "HOME_URL=https://example.com/", "no equals sign", "BAD_TOKEN=\xff\xfe\xfd\xfc\xfb\xfa\xf9\xf8",
+	}, "ACME_CRED", "NOT_THERE")
+	want := "ACME_CRED ANTHROPIC_API_KEY API_KEY AWS_SECRET_ACCESS_KEY DB_PASSWORD GITHUB_TOKEN HTTPS_PROXY_PASSWORD STRIPE_KEY my_secret"
 	if got := strings.Join(s.Names(), " "); got != want {
 		t.Errorf("the secrets are %s, not %s", got, want)
 	}

@@ -115,7 +115,7 @@ func New(c Config) *Host {
 func (h *Host) runner(a agent.Agent) *agent.Runner {
 	c := h.c
 	return &agent.Runner{Agent: a, Store: c.Store, Prices: c.Prices, Redact: c.Redact, Holder: c.Holder,
-		Log: c.Log, Now: c.Now, Poll: c.Poll, Grace: c.Grace, Events: h.tell}
+		Log: c.Log, Now: c.Now, Poll: c.Poll, Grace: c.Grace, Events: h.tell, Watched: h.watched}
 }
 
 var errClosing = errors.New("the host is closing")
@@ -224,7 +224,7 @@ func (h *Host) open(ctx context.Context, o uzda.Opening, head uzda.Seq) error {
 	}
 	defer h.c.Store.Release(context.WithoutCancel(ctx), o.ID, epoch) //nolint:errcheck // a lease ends by itself too
 	_, err = h.c.Store.Append(ctx, o.ID, uzda.At{Head: head, Epoch: epoch}, uzda.Opened{Format: 1, Agent: o.Agent, Dir: o.Dir,
-		Parent: o.Parent, Use: o.Use, Depth: o.Depth, Budget: o.Budget, Scope: o.Scope, Charge: o.Charge, By: h.c.Program})
+		Parent: o.Parent, Use: o.Use, Depth: o.Depth, Budget: o.Budget, Scope: o.Scope, Charge: o.Charge, With: o.With, By: h.c.Program})
 	return err
 }
 

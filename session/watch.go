@@ -68,6 +68,14 @@ func (h *Host) tell(id uzda.SessionID, evs ...uzda.Event) {
 	}
 }
 
+// watched says whether anybody watches a session here.
+func (h *Host) watched(id uzda.SessionID) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.live[id]
+	return l != nil && len(l.watchers) > 0
+}
+
 func (h *Host) wakeWatchers(id uzda.SessionID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

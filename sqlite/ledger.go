@@ -11,11 +11,16 @@ import (
 
 const (
 	sqlHold       = `SELECT accounts, amount, spent FROM hold WHERE tenant = ? AND id = ?`
-	sqlInsertHold = `INSERT INTO hold (tenant, id, accounts, amount) VALUES (?, ?, ?, ?)`
+	sqlInsertHold = `INSERT INTO hold (tenant, id, accounts, amount) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`
 	sqlSettle     = `UPDATE hold SET spent = ? WHERE tenant = ? AND id = ?`
 	sqlAccount    = `SELECT settled, held FROM account WHERE tenant = ? AND name = ?`
 	sqlCharge     = `INSERT INTO account (tenant, name, settled, held) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET settled = settled + excluded.settled, held = held + excluded.held`
+
+	// Nothing changes where the amount does not fit under the limit. No sum is
+	// taken that could be larger than an integer.
+	sqlReserve = `INSERT INTO account (tenant, name, settled, held) VALUES (?1, ?2, 0, ?3)
+		ON CONFLICT DO UPDATE SET held = held + excluded.held WHERE ?4 - held - excluded.held >= settled`
 )
 
 // Reserve holds h in all its accounts, or in none.
@@ -52,34 +57,46 @@ func (db *DB) reserve(c *conn, h uzda.Hold) error {
 	if h.ID == "" || h.Amount < 0 {
 		return badArgument{fmt.Errorf("reserve %s as hold %q: want an id, and an amount of at least 0", h.Amount, h.ID)}
 	}
-	row, err := c.one(sqlHold, db.o.Tenant, h.ID)
-	if err != nil {
-		return err
-	}
-	if row != nil {
-		return badArgument{fmt.Errorf("reserve %s: there is a hold with this id", h.ID)}
-	}
 	names := make([]string, len(h.Accounts))
 	for i, a := range h.Accounts {
 		names[i] = a.Name
-		settled, held, err := db.spent(c, a.Name)
-		if err != nil {
-			return err
-		}
-		full := math.MaxInt64 - h.Amount - held
-		if settled > full || a.Limit > 0 && settled+held+h.Amount > a.Limit {
-			return &uzda.OverBudget{Account: a, Settled: settled, Held: held, Want: h.Amount}
-		}
-		if _, err := c.exec(sqlCharge, db.o.Tenant, a.Name, int64(0), int64(h.Amount)); err != nil {
-			return err
-		}
 	}
 	list, err := json.Marshal(names)
 	if err != nil {
 		return err
 	}
-	_, err = c.exec(sqlInsertHold, db.o.Tenant, h.ID, string(list), int64(h.Amount))
-	return err
+	added, err := c.exec(sqlInsertHold, db.o.Tenant, h.ID, string(list), int64(h.Amount))
+	if err != nil {
+		return err
+	}
+	if added == 0 {
+		return badArgument{fmt.Errorf("reserve %s: there is a hold with this id", h.ID)}
+	}
+	for _, a := range h.Accounts {
+		if err := db.charge(c, a, h.Amount); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// charge holds an amount in an account, if it fits.
+func (db *DB) charge(c *conn, a uzda.Account, amount uzda.Money) error {
+	limit := a.Limit
+	if limit <= 0 {
+		limit = math.MaxInt64
+	}
+	if amount <= limit {
+		n, err := c.exec(sqlReserve, db.o.Tenant, a.Name, int64(amount), int64(limit))
+		if err != nil || n > 0 {
+			return err
+		}
+	}
+	settled, held, err := db.spent(c, a.Name)
+	if err != nil {
+		return err
+	}
+	return &uzda.OverBudget{Account: a, Settled: settled, Held: held, Want: amount}
 }
 
 // settle is Settle inside a transaction.

@@ -77,7 +77,7 @@ func (f Func[In, Out]) Tool() uzda.Tool {
 	if f.Preview != nil {
 		p = preview(func(ctx context.Context, use uzda.Use) (string, string, error) {
 			var in In
-			if err := decode(use.Input, &in); err != nil {
+			if err := decode(use.Input, &in, true); err != nil {
 				return "", "", err
 			}
 			return f.Preview(withUse(ctx, use), in)
@@ -104,14 +104,15 @@ func (f Func[In, Out]) plain() *Tool {
 	case f.Effects.ReadOnly && (f.Effects.Irreversible || f.Once):
 		panic(fmt.Sprintf("tool %s: what is read-only is neither irreversible nor once", f.Name))
 	}
+	digits := loose(reflect.TypeFor[In](), map[reflect.Type]bool{})
 	return &Tool{
 		spec: uzda.ToolSpec{Name: f.Name, Description: f.Description, Input: s.JSON(),
 			Effects: f.Effects, Once: f.Once, Final: f.Final, Source: "go"},
 		schema: s,
-		fits:   func(raw json.RawMessage) error { return decode(raw, new(In)) },
+		fits:   func(raw json.RawMessage) error { return decode(raw, new(In), digits) },
 		run: func(ctx context.Context, raw json.RawMessage) (any, error) {
 			var in In
-			if err := decode(raw, &in); err != nil {
+			if err := decode(raw, &in, digits); err != nil {
 				return nil, &Error{Text: err.Error(), Code: uzda.CodeInvalidInput, Effect: uzda.EffectNone}
 			}
 			if f.Call == nil {
@@ -173,15 +174,41 @@ func UseFrom(ctx context.Context) (use uzda.Use, ok bool) {
 	return use, ok
 }
 
-// decode reads a checked input. Numbers in fields of type any keep their digits
-// as [json.Number].
-func decode(raw json.RawMessage, into any) error {
+// loose says whether a type has room for a value of any type.
+func loose(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Interface:
+		return true
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return loose(t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if loose(t.Field(i).Type, seen) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decode reads a checked input. With digits, numbers in fields of type any keep
+// theirs as [json.Number], which costs more.
+func decode(raw json.RawMessage, into any, digits bool) error {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage("{}")
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	err := d.Decode(into)
+	var err error
+	if digits {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		err = d.Decode(into)
+	} else {
+		err = json.Unmarshal(raw, into)
+	}
 	if err == nil {
 		return nil
 	}

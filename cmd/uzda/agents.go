@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -106,7 +107,7 @@ func (w *work) chosen(ofSession string) (card, error) {
 		return w.card(w.agentName())
 	}
 	if !strings.HasPrefix(w.cfg.Origin("agent"), "flag ") {
-		c, err := w.card(ofSession)
+		c, err := w.card(cmp.Or(w.agentFile, ofSession))
 		if err != nil {
 			return c, fail(uzda.ConfigError, "name its file: --agent FILE.md", "the session's agent %q is not among those here", ofSession)
 		}
@@ -130,13 +131,46 @@ func (w *work) agentName() string {
 	return "default"
 }
 
+// What a session remembers of how it was begun, so that `uzda resume ID` is enough.
+const (
+	withDB    = "db"
+	withAgent = "agent" // its file
+	withModel = "model"
+)
+
+// recall takes over what a session was begun with, where the settings say nothing.
+func (w *work) recall(with map[string]string) {
+	if w.cfg.DB == "" {
+		w.cfg.DB = with[withDB]
+	}
+	w.agentFile = with[withAgent]
+}
+
+// with is what a new session remembers.
+func (r *runner) with() map[string]string {
+	with := map[string]string{}
+	if r.cfg.DB != "" {
+		with[withDB] = r.cfg.DB
+	}
+	if a := r.cfg.Agent; isFile(a) {
+		if path, err := filepath.Abs(a); err == nil {
+			with[withAgent] = path
+		}
+	}
+	if r.info.ID != "" {
+		with[withModel] = r.info.ID
+	}
+	return with
+}
+
 // agents makes the agent that a run uses, and says its name.
 func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Agent, string, error) {
+	w.recall(s.Opened.With)
 	c, err := w.chosen(s.Opened.Agent)
 	if err != nil {
 		return nil, "", err
 	}
-	model, params, err := w.model(c.Model, s.Gear.Model.ID)
+	model, params, err := w.model(ctx, c.Model, cmp.Or(s.Gear.Model.ID, s.Opened.With[withModel]))
 	if err != nil {
 		return nil, "", err
 	}

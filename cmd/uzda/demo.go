@@ -158,10 +158,10 @@ func (d *demo) after(ctx context.Context, id uzda.SessionID) error {
 	}
 	d.say("\n── go on ──")
 	d.say("  uzda show %s          what was said and done", id)
-	d.say("  uzda run --db %s \"your question\"   with a model of your own:", quoted(d.db))
-	d.say("      1. a provider's key in its usual variable (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY): with the next version")
-	d.say("      2. a model on this machine (ollama/…, llama/…): with the next version")
-	d.say("      3. a script of your own: --model script:FILE, now; see docs/scripted-models.md")
+	d.say("  uzda init                finds a model: a provider's key in its usual variable")
+	d.say("                           (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY ...), or Ollama or")
+	d.say("                           llama-server on this machine; and makes one real request")
+	d.say("  uzda run --db %s \"your question\"", quoted(d.db))
 	return nil
 }
 

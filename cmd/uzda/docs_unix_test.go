@@ -16,6 +16,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cmd/uzda/shop"
+	"github.com/uzda-dev/uzda/model/modeltest"
 )
 
 // A fence is a block of a page.
@@ -124,11 +125,13 @@ func journalPage(t *testing.T, root, store, test string) {
 	}
 }
 
-// Each command of a block for the shell that needs no network runs, on the shop
-// of the demo and the script of the page about scripts.
+// Each command of a block for the shell runs, on the shop of the demo, the script of
+// the page about scripts, and a provider that is a strict fake.
 func TestDocsCommands(t *testing.T) { // case:U07
 	t.Parallel()
 	p := newProgram(t)
+	fake := modeltest.Serve(t, modeltest.Config{Answer: provider})
+	p.envs = append(p.envs, "ANTHROPIC_API_KEY=a-key-for-the-docs", "ANTHROPIC_BASE_URL="+fake.URL)
 	if err := shop.Build(t.Context(), filepath.Join(p.dir, "shop.db")); err != nil {
 		t.Fatal(err)
 	}

@@ -65,10 +65,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", home)
 			e.Setenv("UZDA_HOME", filepath.Join(home, "uzda"))
 			e.Setenv("NO_COLOR", "1")
+			for _, kv := range nobody() {
+				name, value, _ := strings.Cut(kv, "=")
+				e.Setenv(name, value)
+			}
 			return os.MkdirAll(filepath.Join(home, "uzda"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "result": resultHas, "save": save,
+			"exits": exits, "result": resultHas, "save": save, "serve": serve, "asked": asked, "envsubst": envsubst, "longtext": longText,
 		},
 	})
 }

@@ -44,7 +44,8 @@ func newProgram(t *testing.T) *program {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	return &program{t: t, bin: bin, dir: dir, envs: append(os.Environ(), "UZDA_HOME="+filepath.Join(dir, "home"), "HOME="+dir, "NO_COLOR=1")}
+	envs := append(os.Environ(), "UZDA_HOME="+filepath.Join(dir, "home"), "HOME="+dir, "NO_COLOR=1")
+	return &program{t: t, bin: bin, dir: dir, envs: append(envs, nobody()...)}
 }
 
 func (p *program) file(name, text string) string {
@@ -124,7 +125,7 @@ func TestKilledProgram(t *testing.T) { // case:S06 case:L04 T5
 			if try == 0 || end.code == 0 {
 				break
 			}
-			if end.code == 2 && strings.Contains(end.errs, "no session s") { // killed before it was there
+			if end.code == 2 && (strings.Contains(end.errs, "no session s") || strings.Contains(end.errs, "no task yet")) { // killed before it was there
 				if e := p.run("run", "--model", "script:"+script, "--session", "s", "go"); e.code == 0 {
 					end = e
 					break
@@ -182,7 +183,7 @@ func TestInterrupted(t *testing.T) { // L11
 // A second interrupt ends the program at once, and what was recorded goes on.
 func TestInterruptedTwice(t *testing.T) { // L11
 	p := newProgram(t)
-	script := p.file("turns.json", `{"by_view":true,"turns":[{"text":"Done."}]}`)
+	script := p.file("turns.json", `{"by_view":true,"loop":true,"turns":[{"text":"Done."}]}`)
 	stubborn := "trap '' TERM INT; touch began; sleep 5"
 	c, out, errs := p.start("run", "--model", "script:"+script, "--verify", stubborn, "--session", "s", "go")
 	waitFor(t, func() bool { _, err := os.Stat(filepath.Join(p.dir, "began")); return err == nil })

@@ -22,6 +22,7 @@ type progress struct {
 	mu    sync.Mutex
 	steps int
 	model string
+	got   int    // bytes of the reply that comes
 	waits string // for what, since when
 	since time.Time
 	names map[uzda.UseID]string
@@ -54,10 +55,16 @@ func (p *progress) event(e uzda.Event) {
 	case uzda.Asked:
 		p.steps, p.model, p.asked = p.steps+1, b.Model, e.At
 		p.wait("the model " + b.Model)
+	case uzda.Streaming:
+		if b.Delta.Kind == "text" && p.model != "" {
+			p.got += len(b.Delta.Text)
+			p.wait(fmt.Sprintf("the model %s, which has said %s bytes", p.model, thousands(p.got)))
+		}
 	case uzda.Said:
+		p.got = 0
 		p.said(e, b)
 	case uzda.Broken:
-		p.line("model", b.Active, "", "the reply did not come: "+b.Error)
+		p.fault("model", b.Active, "the reply did not come: "+b.Error)
 	case uzda.Tried:
 		p.tried(b.Attempt)
 	case uzda.Noted:
@@ -114,7 +121,7 @@ func (p *progress) tried(a uzda.Attempt) {
 	if wait > 0 {
 		what += fmt.Sprintf(" in %.1f s", wait.Seconds())
 	}
-	p.line("model", 0, "", what+": "+a.Error)
+	p.fault("model", 0, what+": "+a.Error)
 	p.wait("the model " + p.model)
 }
 
@@ -124,14 +131,31 @@ func (p *progress) returned(e uzda.Event, r uzda.ToolResult) {
 	if at, ok := p.begun[r.Use]; ok {
 		took = max(0, e.At.Sub(at))
 	}
-	note := ""
-	if r.IsError {
-		note = string(r.Code) + ": " + r.Blocks.String()
-	} else if p.show {
-		note = r.Blocks.String()
+	switch {
+	case r.IsError:
+		p.fault(name, took, string(r.Code)+": "+r.Blocks.String())
+	case p.show:
+		p.line(name, took, "", r.Blocks.String())
+	default:
+		p.line(name, took, "", "")
 	}
-	p.line(name, took, "", note)
 }
+
+// fault is a line with a reason, which must be readable: what does not fit stands
+// below it.
+func (p *progress) fault(what string, took time.Duration, why string) {
+	why = uzda.OneLine(safe(uzda.Clip(why, faultSize)), faultSize)
+	if head := 52; head+uzda.Columns(why) <= p.room {
+		p.line(what, took, "", why)
+		return
+	}
+	p.line(what, took, "", "")
+	for _, l := range wrap(why, p.room-7) {
+		fmt.Fprintln(p.w, "       "+l)
+	}
+}
+
+const faultSize = 600 // bytes of a reason
 
 // line is "step  tool  seconds  tokens  dollars  note", on one line of the terminal.
 func (p *progress) line(what string, took time.Duration, tokens, note string) {

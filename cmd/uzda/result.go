@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -79,11 +80,11 @@ func resultIn(ctx context.Context, j uzda.Journal, id uzda.SessionID, s *agent.S
 	if t.Seq == 0 {
 		t = s.Last
 	}
-	r.Session, r.Answer, r.Model, r.Steps, r.Calls = id, o.Answer, s.Gear.Model.ID, t.Steps, t.Calls
+	r.Session, r.Answer, r.Model, r.Steps, r.Calls = id, o.Answer, cmp.Or(t.Model, s.Gear.Model.ID), t.Steps, t.Calls
 	r.Usage, r.Duration, r.Denied = usageOf(t.Usage), took.Milliseconds(), t.Denied
 	cost := t.Cost
 	r.Bound = s.Guess
-	if s.Gear.Model.Free || cost > 0 || !s.Guess {
+	if !t.Unpriced && (s.Gear.Model.Free || cost > 0 || !s.Guess) {
 		r.Cost = &cost
 	}
 	r.Pending = append(r.Pending, pendingIn(ctx, j, id, "", s)...)

@@ -55,7 +55,7 @@ func (a *app) root() *cobra.Command {
 	}
 	add("work", a.demoCommand(), a.runCommand(), a.resumeCommand(), a.approveCommand(), a.denyCommand(), a.resolveCommand())
 	add("look", a.sessionsCommand(), a.showCommand(), a.contextCommand(), a.costCommand(), a.traceCommand())
-	add("set", a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
+	add("set", a.initCommand(), a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("set")
 	root.SetCompletionCommandGroupID("set")
 	root.InitDefaultHelpCmd()
@@ -65,7 +65,7 @@ func (a *app) root() *cobra.Command {
 
 // later and laterFlags are commands and flags of run that a coming version has.
 var (
-	later      = strings.Fields("init chat compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
+	later      = strings.Fields("chat compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
 	laterFlags = strings.Fields("attach context-budget mcp-config")
 )
 

@@ -118,6 +118,7 @@ type runner struct {
 	*work
 	host  *session.Host
 	agent string
+	info  uzda.ModelInfo
 	id    uzda.SessionID
 	head  uzda.Seq // what was there before
 	began time.Time
@@ -133,12 +134,16 @@ func (w *work) runner(ctx context.Context, s *agent.State) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &runner{work: w, host: w.host(agents), agent: name, began: w.now()}, nil
+	r := &runner{work: w, host: w.host(agents), agent: name, began: w.now()}
+	if d, ok := agents[name].Model.(uzda.Describer); ok {
+		r.info = d.Describe()
+	}
+	return r, nil
 }
 
 func (r *runner) begin(ctx context.Context, id uzda.SessionID) error {
 	var err error
-	r.id, err = r.host.Open(ctx, uzda.Opening{ID: id, Agent: r.agent, Dir: r.cfg.Dir})
+	r.id, err = r.host.Open(ctx, uzda.Opening{ID: id, Agent: r.agent, Dir: r.cfg.Dir, With: r.with()})
 	if err != nil {
 		return failed(id, err)
 	}

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -88,9 +86,9 @@ func (a *app) configCommand() *cobra.Command {
 			return err
 		}
 		if cfg.OutputFormat != "text" {
-			return cfg.WriteJSON(a.out)
+			return cfg.WriteJSON(a.out, a.keyItems()...)
 		}
-		if err := cfg.WriteText(a.out); err != nil {
+		if err := cfg.WriteText(a.out, a.keyItems()...); err != nil {
 			return err
 		}
 		fmt.Fprintf(a.out, "\nfiles: %s\ndata:  %s\n", strings.Join(append(cfg.Files, "(no more)")[:max(1, len(cfg.Files))], ", "), cfg.Data)
@@ -253,106 +251,4 @@ func (w *work) specOf(ctx context.Context, name string) (uzda.ToolSpec, error) {
 		}
 	}
 	return uzda.ToolSpec{Name: name}, nil
-}
-
-// finding is one line of doctor.
-type finding struct {
-	What string `json:"what"`
-	Good bool   `json:"good"`
-	Text string `json:"text"`
-	Mend string `json:"mend,omitempty"`
-}
-
-func (a *app) doctorCommand() *cobra.Command {
-	rebuild := false
-	c := &cobra.Command{Use: "doctor", Short: "is everything in order? exits 0 or 13", Args: none,
-		Long: `Doctor looks at the settings, the data folder, the store and every journal in it:
-whether each body is the one that was recorded and the chain is whole. --rebuild
-makes the indexes of the store again from its journals.`}
-	c.Flags().BoolVar(&rebuild, "rebuild", false, "make the indexes again from the journals")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		var found []finding
-		cfg, err := a.config(c)
-		if err != nil {
-			found = append(found, finding{"settings", false, detail(err), "mend what is named"})
-		} else {
-			found = append(found, finding{"settings", true, "read from " + plural(len(cfg.Files), "file"), ""})
-			found = append(found, a.examine(c, rebuild)...)
-		}
-		good := true
-		for _, f := range found {
-			good = good && f.Good
-		}
-		if a.wantsJSON() {
-			writeJSON(a.out, map[string]any{"good": good, "findings": found})
-		} else {
-			for _, f := range found {
-				mark := "ok  "
-				if !f.Good {
-					mark = "BAD "
-				}
-				fmt.Fprintf(a.out, "%s %-10s %s\n", mark, f.What, strings.ReplaceAll(safeLines(f.Text), "\n", "\n                "))
-				if f.Mend != "" {
-					fmt.Fprintf(a.out, "     %-10s → %s\n", "", f.Mend)
-				}
-			}
-		}
-		if !good {
-			return &exit{code: notGood}
-		}
-		return nil
-	}
-	return flags(c, append([]string{"output-format"}, runFlags...)...)
-}
-
-// examine looks at the data folder and the store.
-func (a *app) examine(c *cobra.Command, rebuild bool) []finding {
-	var found []finding
-	bad := func(what, text, mend string) { found = append(found, finding{what, false, text, mend}) }
-	good := func(what, format string, args ...any) {
-		found = append(found, finding{what, true, fmt.Sprintf(format, args...), ""})
-	}
-	w, err := a.open(c)
-	if err != nil {
-		bad("store", detail(err), "free the disk, mend the permissions, or name another place by UZDA_HOME")
-		return found
-	}
-	defer w.close()
-	probe := filepath.Join(w.cfg.Data, ".doctor")
-	if err := os.WriteFile(probe, []byte("uzda"), 0o600); err != nil {
-		bad("data", err.Error(), "make the folder writable, or name another one by UZDA_HOME")
-	} else {
-		good("data", "%s can be written", w.cfg.Data)
-	}
-	os.Remove(probe)
-	good("store", "%s opens", storePath(w.cfg))
-	if r, ok := w.store.(uzda.Rebuilder); ok && rebuild {
-		if n, err := r.Rebuild(c.Context()); err != nil {
-			bad("rebuild", err.Error(), "restore the store from a backup")
-		} else {
-			good("rebuild", "the indexes of %s were made again", plural(n, "session"))
-		}
-	}
-	if v, ok := w.store.(uzda.Verifier); ok {
-		faults := 0
-		err := v.Verify(c.Context(), func(id uzda.SessionID, seq uzda.Seq, err error) {
-			if faults++; faults <= 10 {
-				bad("journal", fmt.Sprintf("session %s, event %d: %v", id, seq, err), "")
-			}
-		})
-		switch {
-		case err != nil:
-			bad("journals", err.Error(), "restore the store from a backup")
-		case faults > 0:
-			bad("journals", plural(faults, "fault"), "what they say can still be read; do not trust these sessions, and restore them from a backup")
-		default:
-			good("journals", "every body and every chain is as it was recorded")
-		}
-	}
-	if _, _, err := w.model("", ""); err != nil {
-		found = append(found, finding{"model", true, "none is set up: " + detail(err), "`uzda demo` needs none"})
-	} else {
-		good("model", "%s (%s)", w.cfg.Model, w.cfg.Origin("model"))
-	}
-	return found
 }

@@ -81,14 +81,17 @@ func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, b
 		Pending []pendingJSON   `json:"pending"`
 		Unknown []uzda.UseID    `json:"unknown"`
 		Usage   usageJSON       `json:"usage"`
-		Cost    uzda.Money      `json:"cost_usd"`
+		Cost    *uzda.Money     `json:"cost_usd"` // null: the price of a model is not known
 		Bound   bool            `json:"cost_is_lower_bound"`
 		Newer   string          `json:"read_only,omitempty"` // why this program cannot go on with it
 		Damaged []uzda.Seq      `json:"damaged"`
 		View    json.RawMessage `json:"messages"`
-	}{Session: id, Opened: s.Opened, Head: s.Head, Ended: s.Ended, Parked: s.Parked, Usage: usageOf(s.Usage), Cost: s.Cost, Bound: s.Guess,
+	}{Session: id, Opened: s.Opened, Head: s.Head, Ended: s.Ended, Parked: s.Parked, Usage: usageOf(s.Usage), Bound: s.Guess,
 		Newer: s.ReadOnly, Damaged: append([]uzda.Seq{}, bad...),
 		Pending: append([]pendingJSON{}, pendingIn(ctx, w.store, id, "", s)...), Unknown: []uzda.UseID{}}
+	if !s.Unpriced {
+		out.Cost = &s.Cost
+	}
 	for u := range s.Unknown {
 		out.Unknown = append(out.Unknown, u)
 	}
@@ -170,5 +173,16 @@ func (w *work) standing(ctx context.Context, id uzda.SessionID, s *agent.State) 
 	} else if s.Turn.Seq != 0 {
 		fmt.Fprintf(w.out, "in the middle of a turn; go on with: uzda resume %s\n", id)
 	}
-	fmt.Fprintf(w.out, "%s tokens · %s\n", thousands(s.Usage.Total()), short(s.Cost))
+	if b := s.Last.Broke; s.Last.Cuts > 0 && b.Text != "" {
+		fmt.Fprintf(w.out, "what had come of the last reply, which is not whole:\n%s\n", safeLines(uzda.Clip(b.Text, 2000)))
+	}
+	tokens := thousands(s.Usage.Total()) + " tokens"
+	switch {
+	case s.Unpriced:
+		fmt.Fprintf(w.out, "%s · cost unknown: the price of a model is not known (budgets counted %s)\n", tokens, short(s.Cost))
+	case s.Guess:
+		fmt.Fprintf(w.out, "at least %s · at least %s\n", tokens, short(s.Cost))
+	default:
+		fmt.Fprintf(w.out, "%s · %s\n", tokens, short(s.Cost))
+	}
 }

@@ -6,12 +6,17 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
 )
 
 // spoil changes the store of a program behind its back.
@@ -178,23 +183,43 @@ func TestManyPrograms(t *testing.T) { // case:S03
 	}
 }
 
-// The program starts and works without any network, and touches none: nothing
-// that it is made of can speak HTTP.
+// The program starts and works without any network, and what needs none touches
+// none, whatever keys are set: whoever listens where models are hears nothing.
 func TestNoNetwork(t *testing.T) { // case:U07
 	t.Parallel()
-	out, err := exec.Command("go", "list", "-deps", ".").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dep := range strings.Fields(string(out)) {
-		if dep == "net/http" || dep == "crypto/tls" {
-			t.Errorf("the program depends on %s", dep)
+	var heard atomic.Int32
+	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
+	defer trap.Close()
+	p := newProgram(t)
+	turns := p.file("turns.json", `{"turns":[{"text":"ok"}]}`)
+	plain := p.envs
+	for _, service := range config.Services() {
+		profile := profileOf(service)
+		p.envs = append(p.envs, profile.KeyVars[0]+"=a-key-of-somebody")
+		for _, name := range profile.BaseVars {
+			p.envs = append(p.envs, name+"="+trap.URL)
 		}
 	}
+	p.envs = append(p.envs, "HTTP_PROXY="+trap.URL, "HTTPS_PROXY="+trap.URL)
+	for _, line := range []string{
+		"version", "demo", "run --model script:" + turns + " go", "sessions", "cost", "config", "tools", "doctor", "models anthropic", "models openai",
+		"init --no-request --dir " + t.TempDir(), "policy check shell {}", "completion bash", "help", "run --help",
+	} {
+		c := p.command(strings.Fields(line)...)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		if n := heard.Swap(0); n > 0 {
+			t.Errorf("%s asked somebody %d times", line, n)
+		}
+	}
+	if c := p.command("doctor", "--model"); c.Run() == nil || heard.Load() == 0 {
+		t.Error("the trap hears nothing at all")
+	}
+	p.envs = plain
 	if err := exec.Command("unshare", "-rn", "true").Run(); err != nil {
 		t.Skip("SKIPPED: there is no unshare -n here, so the program was not run without a network: ", err)
 	}
-	p := newProgram(t)
 	c := exec.Command("unshare", "-rn", p.bin, "demo")
 	c.Dir, c.Env = p.dir, p.envs
 	if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), "placed 23 orders") {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,12 +27,17 @@ import (
 // work is what a command works with: settings and the store.
 type work struct {
 	*app
-	cfg    *config.Config
-	store  uzda.Store
-	prices *cost.Table
-	form   *answer.Form // what the answer must fit, if it must
-	goesOn bool         // with what the session was at, rather than with a new task
-	closes []func() error
+	cfg     *config.Config
+	store   uzda.Store
+	prices  *cost.Table
+	clients map[string]*http.Client // by file of certificates
+	tap     *tap                    // notes how replies come; nil: nobody wants to know
+	purse   string                  // account of the requests that belong to no session
+	form    *answer.Form            // what the answer must fit, if it must
+	// agentFile is where the agent of the session comes from, if from a file.
+	agentFile string
+	goesOn    bool // with what the session was at, rather than with a new task
+	closes    []func() error
 }
 
 // open reads the settings and opens the store.
@@ -44,25 +50,11 @@ func (a *app) open(c *cobra.Command) (*work, error) {
 	if err := w.openStore(); err != nil {
 		return nil, err
 	}
-	if w.prices, err = pricesOf(cfg); err != nil {
+	if w.prices, err = w.table(); err != nil {
 		w.close()
 		return nil, err
 	}
 	return w, nil
-}
-
-func pricesOf(cfg *config.Config) (*cost.Table, error) {
-	if cfg.Prices == "" {
-		return cost.Default(), nil
-	}
-	data, err := os.ReadFile(cfg.Prices)
-	if err == nil {
-		var t *cost.Table
-		if t, err = cost.Default().Override(cfg.Prices, data); err == nil {
-			return t, nil
-		}
-	}
-	return nil, fail(uzda.ConfigError, "mend the file, or leave it out: the built-in prices are enough", "prices (%s): %v", cfg.Origin("prices"), err)
 }
 
 // storePath is where sessions are kept.
@@ -169,8 +161,20 @@ func holder() string {
 	return fmt.Sprintf("uzda, process %d on %s", os.Getpid(), name)
 }
 
-// secrets hides the values of keys in the environment from models and journals.
-func (w *work) secrets() uzda.Redactor { return policy.FromEnv(w.env) }
+// secrets hides the values of keys in the environment from models and journals,
+// also of those that only the settings name.
+func (w *work) secrets() uzda.Redactor {
+	var named []string
+	for _, m := range w.cfg.Models {
+		named = append(named, m.Key)
+		for header, value := range m.Headers {
+			if v, ok := variableOf(value); ok && secretHeader().MatchString(header) {
+				named = append(named, v)
+			}
+		}
+	}
+	return policy.FromEnv(w.env, named...)
+}
 
 // goes loads a session that is to go on, and refuses one that must not: an event
 // of a newer program, or one that is not what was recorded.

@@ -71,6 +71,7 @@ var Rules = []Rule{
 	{Dir: "internal/schema", Parts: []string{
 		"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6",
 	}},
+	{Dir: "internal/fit", Ours: []string{"internal/raw"}},
 	{Dir: "internal/*"},
 
 	// The only places that know every adapter.
@@ -95,6 +96,12 @@ var TestRules = []Rule{
 	{Dir: "journal/journaltest", Ours: []string{"journal"}},
 	{Dir: "tool/tooltest", Ours: []string{"tool"}},
 	{Dir: "model/modeltest", Ours: []string{"model/script"}},
+	// An adapter is tried in the loop that it is for.
+	{Dir: "model/anthropic", Ours: []string{"agent", "journal", "tool"}},
+	{Dir: "model/openai", Ours: []string{"agent", "journal", "tool"}},
+	{Dir: "model/ollama", Ours: []string{"agent", "journal", "tool"}},
+	// What fits a provider is held against a validator.
+	{Dir: "internal/fit", Parts: []string{"github.com/santhosh-tekuri/jsonschema/v6"}},
 }
 
 func match(pattern, dir string) bool {

@@ -26,6 +26,9 @@ import (
 // Text is never changed where text is allowed, and numbers keep their digits.
 // Everything else is an *[Error] that names each bad field and how to mend it.
 func (s *Schema) Coerce(raw json.RawMessage) (json.RawMessage, error) {
+	if s.flat.takes(raw) {
+		return raw, nil
+	}
 	v, frac, changed, err := unpack(raw)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ const empty = `{"type":"object","properties":{}}`
 type Schema struct {
 	raw  json.RawMessage
 	root *js.Schema
+	flat *flat                 // nil: it is none
 	at   map[string]*js.Schema // by location, for the texts of errors
 }
 
@@ -72,7 +73,7 @@ func compile(raw json.RawMessage, formats bool) (*Schema, error) {
 	if kindsOf(root)&kObject == 0 {
 		return nil, errors.New("compile schema: it allows no object, and the input of a tool always is one")
 	}
-	s := &Schema{raw: raw, root: root, at: map[string]*js.Schema{}}
+	s := &Schema{raw: raw, root: root, flat: flatOf(obj), at: map[string]*js.Schema{}}
 	s.index(root)
 	return s, nil
 }

@@ -47,7 +47,7 @@ func Bodies() []uzda.Body {
 		uzda.Resolved{ID: "in-6", Use: "4.1", Took: true, By: "ann"},
 		uzda.Noted{ID: "in-7", Text: "look here", By: "ann"},
 		uzda.Opened{Format: 1, Agent: "shop", Parent: "root", Use: "2.1", Depth: 1, Scope: "mission", Budget: limits,
-			Charge: []uzda.Account{{Name: "turn:root/1", Limit: uzda.Dollar}}, Dir: "/srv", By: "uzda 0"},
+			Charge: []uzda.Account{{Name: "turn:root/1", Limit: uzda.Dollar}}, Dir: "/srv", By: "uzda 0", With: map[string]string{"db": "/srv/shop.db"}},
 		uzda.Equipped{
 			Model: uzda.ModelInfo{ID: "script/x", Window: 1000, MaxOutput: 100, Free: true},
 			Params: uzda.Params{
@@ -71,7 +71,7 @@ func Bodies() []uzda.Body {
 		uzda.Parked{On: uzda.WaitApproval, Uses: []uzda.UseID{"4.1", "4.2"}, Until: at},
 		uzda.Ended{Outcome: uzda.Stopped, Reason: uzda.MaxCost, Detail: "5 dollars", Hint: "raise --max-cost"},
 		uzda.Tried{Ask: 1, Use: "4.1", Attempt: uzda.Attempt{N: 2, Model: "m", Free: true, Error: "529", WaitMS: 500, Usage: usage}},
-		uzda.Broken{Text: "half a", Code: "cut", Error: "EOF", Hint: "again", Usage: usage, Cost: 7, Active: time.Second},
+		uzda.Broken{Text: "half a", Code: "cut", Error: "EOF", Hint: "again", Usage: usage, Cost: 7, Active: time.Second, Unknown: true},
 		uzda.Said{
 			Message: message, Stop: uzda.StopUse, Raw: "tool_calls", Detail: "none", Usage: usage,
 			Cost: 1_234_567_890_123, Unknown: true, Active: 3 * time.Millisecond, Model: "b/y", Request: "req_1",

@@ -1,4 +1,5 @@
-// Package modeltest is the suite that every model must pass.
+// Package modeltest tests models: the suite that each must pass, and a strict fake
+// of their providers.
 package modeltest
 
 import (

@@ -39,7 +39,7 @@ func (p parrot) Stream(ctx context.Context, req *uzda.Request) iter.Seq2[uzda.Ch
 	}
 }
 
-// The suite lets a right model pass, in real and in simulated time.
+// The suite lets a right model pass, in real and in simulated time. L10
 func TestRightModel(t *testing.T) {
 	for name, virtual := range map[string]bool{"real": false, "virtual": true} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +66,9 @@ func TestOrder(t *testing.T) {
 		{"", []uzda.Chunk{delta(0, "lost"), uzda.Attempt{N: 2}, delta(0, "a"), text("a"), end}},
 		{"", []uzda.Chunk{use(uzda.ToolUse{Name: "a", Wire: "1", Input: []byte(`{}`), Raw: "{"}), uzda.Stop{Reason: uzda.StopUse}}},
 		{"", []uzda.Chunk{delta(0, "cut by the tok"), uzda.Stop{Reason: uzda.StopLength}}},
+		{"", []uzda.Chunk{uzda.Warning{Code: "a", Text: "b"}, delta(0, "a"), uzda.Warning{Code: "a", Text: "b"}, text("a"), uzda.Warning{Code: "c", Text: "d"}, end}},
+		{"has no code or no text", []uzda.Chunk{uzda.Warning{Code: "a"}, end}},
+		{"after the stop", []uzda.Chunk{end, uzda.Warning{Code: "a", Text: "b"}}},
 		{"without a stop", nil},
 		{"without a stop", []uzda.Chunk{text("a")}},
 		{"after the stop", []uzda.Chunk{end, text("a")}},

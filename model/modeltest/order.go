@@ -44,6 +44,10 @@ func (o *order) chunk(c uzda.Chunk) error {
 		return o.delta(c)
 	case uzda.Done:
 		return o.done(c)
+	case uzda.Warning:
+		if c.Code == "" || c.Text == "" {
+			return fmt.Errorf("the warning %+v has no code or no text", c)
+		}
 	case uzda.Attempt:
 		if o.blocks > 0 {
 			return errors.New("an attempt comes after a finished block")

@@ -34,6 +34,7 @@ type Config struct {
 	Store        Store
 	Durability   string   // power or process
 	Prices       string   // file
+	CAFile       string   // of certificates
 	Trust        []string // folders
 	Models       map[string]Model
 
@@ -44,6 +45,8 @@ type Config struct {
 	Warnings []string // for people; nothing depends on them
 
 	origins map[string]string // by key
+	leftOut map[string]string // keys of a project that is not trusted, with where
+	env     map[string]string
 }
 
 // Permissions are the rules that calls are held against. Rules of all files,
@@ -69,6 +72,10 @@ func (c *Config) Origin(key string) string {
 	}
 	return "default"
 }
+
+// LeftOut says where a project that is not trusted sets a key that therefore does
+// not count, "" if none does.
+func (c *Config) LeftOut(key string) string { return c.leftOut[key] }
 
 // An Item is one setting for display. Value is a string, a number or a list.
 type Item struct {
@@ -98,11 +105,24 @@ func (c *Config) Items() []Item {
 		for _, k := range modelKeys {
 			full := strings.Replace(k.Name, "NAME", name, 1)
 			if origin, ok := c.origins[full]; ok {
-				items = append(items, Item{full, shown(k.model(&m)), origin})
+				items = append(items, Item{full, c.shownOf(k, &m), origin})
 			}
 		}
 	}
 	return items
+}
+
+// shownOf is what is shown of a named model: of a key whether it is there, of
+// headers only their names.
+func (c *Config) shownOf(k Key, m *Model) any {
+	if k.Kind == Variable {
+		state := "not set"
+		if c.env[m.Key] != "" {
+			state = "set"
+		}
+		return "$" + m.Key + " (" + state + ")"
+	}
+	return shown(k.model(m))
 }
 
 // shown returns what a field holds as it is printed and written as JSON; nil for nothing.
@@ -127,6 +147,10 @@ func shown(field any) any {
 		return *v
 	case **float64:
 		return *v
+	case **int:
+		return *v
+	case *map[string]string:
+		return slices.Sorted(maps.Keys(*v))
 	case *[]string:
 		return *v
 	case *map[string]json.RawMessage:
@@ -160,6 +184,8 @@ func (i Item) text() string {
 		return v.String()
 	case *float64:
 		return strconv.FormatFloat(*v, 'g', -1, 64)
+	case *int:
+		return strconv.Itoa(*v)
 	case []string, map[string]json.RawMessage:
 		raw, err := json.Marshal(v)
 		if err != nil {
@@ -170,19 +196,20 @@ func (i Item) text() string {
 	return fmt.Sprint(i.Value)
 }
 
-// WriteText prints the settings, one a line: key, value, origin.
-func (c *Config) WriteText(w io.Writer) error {
+// WriteText prints the settings, and more items, one a line: key, value, origin.
+func (c *Config) WriteText(w io.Writer, more ...Item) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, i := range c.Items() {
+	for _, i := range append(c.Items(), more...) {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", i.Key, i.text(), i.Origin)
 	}
 	return table.Flush()
 }
 
-// WriteJSON prints the settings as an array of {"key","value","origin"}.
-func (c *Config) WriteJSON(w io.Writer) error {
+// WriteJSON prints the settings, and more items, as an array of
+// {"key","value","origin"}.
+func (c *Config) WriteJSON(w io.Writer, more ...Item) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(c.Items())
+	return e.Encode(append(c.Items(), more...))
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -271,7 +272,7 @@ func (f *file) model(name, origin string, fields *ast.MappingNode) {
 		}
 		k := modelKeys[i]
 		k.Name = within + leaf
-		if v, ok := f.value(k, value); ok {
+		if v, ok := f.value(k, value); ok && !f.leavesOut(k, v, f.origin(key)) {
 			k.store(k.model(&model), v)
 			f.config.origins[k.Name] = f.origin(key)
 		}
@@ -300,12 +301,18 @@ func (f *file) value(k Key, n ast.Node) (any, bool) {
 			return fail(n, "%s wants %s", k.Name, k.want())
 		}
 		return f.options(k, m)
+	case Headers:
+		m, ok := n.(*ast.MappingNode)
+		if !ok {
+			return fail(n, "%s wants %s", k.Name, k.want())
+		}
+		return f.headers(k, m)
 	}
 	text, isText, ok := scalar(n)
 	if !ok {
 		return fail(n, "%s wants %s", k.Name, k.want())
 	}
-	number := k.Kind == Count || k.Kind == Number
+	number := k.Kind == Count || k.Kind == Number || k.Kind == Whole
 	if written := n.GetToken().Type; number && (written == token.DoubleQuoteType || written == token.SingleQuoteType) {
 		return fail(n, "%s is the text %q; want a number, without quotes", k.Name, text)
 	}
@@ -382,3 +389,27 @@ func (f *file) options(k Key, m *ast.MappingNode) (any, bool) {
 	})
 	return out, good
 }
+
+// headers reads a map of texts. A fault never shows the text: it may be a secret.
+func (f *file) headers(k Key, m *ast.MappingNode) (any, bool) {
+	out, good := map[string]string{}, true
+	f.entries(k.Name+".", m, func(name string, key, value ast.Node) {
+		text, _, ok := scalar(value)
+		switch {
+		case !headerForm.MatchString(name):
+			f.at(key, k.Name, "%q cannot name a header", name)
+		case slices.Contains(notOurs, strings.ToLower(name)):
+			f.at(key, k.Name+"."+name, "the header %s is set by the program itself; leave it out", name)
+		case !ok || strings.ContainsFunc(text, unicode.IsControl):
+			f.at(value, k.Name+"."+name, "%s.%s wants text on one line", k.Name, name)
+		default:
+			out[name] = text
+			return
+		}
+		good = false
+	})
+	return out, good
+}
+
+// notOurs are headers that a request has by what it is.
+var notOurs = strings.Fields("host content-length transfer-encoding connection upgrade te trailer content-type content-encoding accept-encoding")

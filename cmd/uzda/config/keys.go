@@ -22,6 +22,10 @@ const (
 	Texts    Kind = "texts"    // a list of texts
 	Paths    Kind = "paths"    // a list of paths
 	Free     Kind = "free"     // a map of anything
+	Whole    Kind = "whole"    // a whole number from 0 on
+	URL      Kind = "URL"      // of a service: http or https
+	Variable Kind = "variable" // the name of an environment variable: $NAME
+	Headers  Kind = "headers"  // a map of texts; one that is $NAME is the value of that variable
 )
 
 // A Key is one setting: where it can be set, what it holds, and what it is for.
@@ -160,20 +164,31 @@ var keys = []Key{
 		loosens: looser,
 		field:   func(c *Config) any { return &c.Durability }},
 	{Name: "prices", Kind: Path, Env: "UZDA_PRICES", Example: "prices.json",
-		Doc:     "A file with prices of models, on top of the built-in ones.",
+		Doc:     "A file with prices, windows and abilities of models; it is stronger than what providers say and than the built-in table.",
 		loosens: always,
 		field:   func(c *Config) any { return &c.Prices }},
+	{Name: "http.ca_file", Kind: Path, Env: "UZDA_CA_FILE", Example: "company-ca.pem",
+		Doc:     "A file of certificates (PEM) that are trusted besides the system's, for all that goes over the network. Proxies come from HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
+		loosens: always,
+		field:   func(c *Config) any { return &c.CAFile }},
 	{Name: "trust", Kind: Paths, Env: "UZDA_TRUST", Flag: "trust", Example: "~/src/shop",
 		Doc:     "Folders whose uzda.yaml may loosen things, those below them too. Only your own file, the variable and the flag count.",
 		loosens: always,
 		field:   func(c *Config) any { return &c.Trust }},
 }
 
+// Services are the words before the slash of a model's id that the program knows
+// how to reach, and what a profile can be.
+func Services() []string { return services }
+
+var services = strings.Fields("anthropic openai azure openrouter groq mistral deepseek xai gemini perplexity together ollama llama vllm")
+
 // modelKeys are the settings of a named model; NAME stands for its name.
 var modelKeys = []Key{
 	{Name: "models.NAME.id", Kind: Text, Example: "anthropic/claude-haiku-5-5",
-		Doc:   "The model: PROVIDER/ID.",
-		model: func(m *Model) any { return &m.ID }},
+		Doc:     "The model: PROVIDER/ID.",
+		loosens: takesOver,
+		model:   func(m *Model) any { return &m.ID }},
 	{Name: "models.NAME.max_tokens", Kind: Count, Example: "16384",
 		Doc:   "Tokens of a reply.",
 		model: func(m *Model) any { return &m.Params.MaxTokens }},
@@ -187,8 +202,47 @@ var modelKeys = []Key{
 		Doc:   "Texts at which a reply ends.",
 		model: func(m *Model) any { return &m.Params.Stops }},
 	{Name: "models.NAME.options", Kind: Free, Example: "{}",
-		Doc:   "Parameters that only its provider knows, sent as they are.",
-		model: func(m *Model) any { return &m.Params.Options }},
+		Doc:     "Parameters that only its provider knows, sent as they are.",
+		loosens: always,
+		model:   func(m *Model) any { return &m.Params.Options }},
+	{Name: "models.NAME.window", Kind: Count, Example: "200000",
+		Doc:   "Tokens of its window. It is stronger than what the provider and the table say; for Ollama it is the window that is asked for.",
+		model: func(m *Model) any { return &m.Window }},
+	{Name: "models.NAME.max_output", Kind: Count, Example: "64000",
+		Doc:   "Tokens of its longest reply, stronger than what the provider and the table say.",
+		model: func(m *Model) any { return &m.MaxOutput }},
+	{Name: "models.NAME.fallback", Kind: Texts, Example: "openai/gpt-6.1-sol",
+		Doc:   "Models that answer in its place, in this order, while it is overloaded or cannot be reached: PROVIDER/ID or names from models. Each is asked with its own parameters; fallbacks of theirs do not count.",
+		model: func(m *Model) any { return &m.Fallback }},
+	{Name: "models.NAME.retries", Kind: Whole, Example: "4",
+		Doc:   "How often a request that failed is sent again before the turn ends or a fallback answers; without it 4.",
+		model: func(m *Model) any { return &m.Retries }},
+	{Name: "models.NAME.requests_per_minute", Kind: Count, Example: "50",
+		Doc:   "Requests that are sent in a minute at most; what is more waits. Without it the provider's headers decide.",
+		model: func(m *Model) any { return &m.RequestsPerMinute }},
+	{Name: "models.NAME.tokens_per_minute", Kind: Count, Example: "400000",
+		Doc:   "Tokens of input and output in a minute at most, in the same way.",
+		model: func(m *Model) any { return &m.TokensPerMinute }},
+	{Name: "models.NAME.base", Kind: URL, Example: "https://models.example.com/v1",
+		Doc:     "Where its service is, in place of the provider's own place.",
+		loosens: always,
+		model:   func(m *Model) any { return &m.Base }},
+	{Name: "models.NAME.key", Kind: Variable, Example: "$EXAMPLE_API_KEY",
+		Doc:     "The variable that holds its key, in place of the provider's usual one; never the key itself.",
+		loosens: always,
+		model:   func(m *Model) any { return &m.Key }},
+	{Name: "models.NAME.profile", Kind: Choice, Example: "openai", Choices: services,
+		Doc:     "Whose ways its service has, where the word before the slash of the id does not say it.",
+		loosens: takesOver,
+		model:   func(m *Model) any { return &m.Profile }},
+	{Name: "models.NAME.headers", Kind: Headers, Example: "{X-Team: $TEAM}",
+		Doc:     "Headers that its requests carry besides.",
+		loosens: always,
+		model:   func(m *Model) any { return &m.Headers }},
+	{Name: "models.NAME.ca_file", Kind: Path, Example: "models-ca.pem",
+		Doc:     "Like http.ca_file, for this model alone.",
+		loosens: always,
+		model:   func(m *Model) any { return &m.CAFile }},
 }
 
 // byName finds a key outside models.
@@ -217,8 +271,20 @@ type Rule struct {
 	Origin string `json:"origin"`
 }
 
-// A Model is a model with parameters under a name of one's own.
+// A Model is a model with parameters under a name of one's own. Zero means what
+// its provider and the table say.
 type Model struct {
-	ID     string // PROVIDER/ID
-	Params uzda.Params
+	ID                string // PROVIDER/ID
+	Params            uzda.Params
+	Window            int // tokens
+	MaxOutput         int // tokens
+	Fallback          []string
+	Retries           *int
+	RequestsPerMinute int
+	TokensPerMinute   int
+	Base              string            // URL
+	Key               string            // name of a variable
+	Profile           string            // one of Services
+	Headers           map[string]string // values that begin with $ name variables
+	CAFile            string
 }

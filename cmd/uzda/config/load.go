@@ -52,7 +52,7 @@ func Load(o Options) (*Config, error) {
 	if err := l.places(); err != nil {
 		return nil, err
 	}
-	l.config = &Config{Models: map[string]Model{}, origins: map[string]string{}}
+	l.config = &Config{Models: map[string]Model{}, origins: map[string]string{}, leftOut: map[string]string{}, env: l.env}
 	l.defaults()
 	l.files()
 	l.environment()

@@ -3,7 +3,9 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // object is a JSON object with its keys in the order in which they were put.
@@ -99,16 +101,26 @@ func (k Key) schema() *object {
 		o.put("type", "array").put("items", (&object{}).put("type", "string"))
 	case Free:
 		o.put("type", "object")
+	case Whole:
+		o.put("type", "integer").put("minimum", 0)
+	case URL:
+		o.put("type", "string").put("pattern", `^https?://[^/@]+(/.*)?$`)
+	case Variable:
+		o.put("type", "string").put("pattern", variableForm.String())
+	case Headers:
+		o.put("type", "object").put("propertyNames", (&object{}).put("pattern", headerForm.String())).
+			put("additionalProperties", (&object{}).put("type", []string{"string", "number", "boolean"}))
 	}
 	return o.put("description", k.Doc)
 }
 
 // Template returns a file of settings with every key, commented out: what a new
-// project begins with. Without the "# " in front, a line holds.
-func Template() string {
+// project begins with. Without the "# " in front, a line holds. Those at the top
+// of the file that values has hold, with its values; why says where from.
+func Template(values map[string]string, why string) string {
 	var b strings.Builder
-	b.WriteString("## Settings of Uzda. Take the \"# \" away from what you set; what stays as it is has its default.\n" +
-		"## A flag is stronger than the environment, that than uzda.local.yaml, that than this file, that than your own.\n")
+	b.WriteString(comment("", "Settings of Uzda. Take the \"# \" away from what you set; what stays as it is has its default.") +
+		comment("", "A flag is stronger than the environment, that than uzda.local.yaml, that than this file, that than your own."))
 	section := ""
 	for _, k := range keys {
 		if k.Name == "trust" { // a project cannot say it of itself
@@ -127,13 +139,56 @@ func Template() string {
 			b.WriteString("\n")
 		}
 		section = head
-		fmt.Fprintf(&b, "## %s%s\n# %s%s: %s\n", indent, k.Doc, indent, leaf, k.written())
+		if v, ok := values[k.Name]; ok && !nested {
+			b.WriteString(comment("", k.Doc))
+			if why != "" {
+				b.WriteString(comment("", why))
+			}
+			fmt.Fprintf(&b, "%s: %s\n", leaf, scalarText(v))
+			continue
+		}
+		b.WriteString(comment(indent, k.Doc))
+		fmt.Fprintf(&b, "# %s%s: %s\n", indent, leaf, k.written())
 	}
 	b.WriteString("\n## Models with parameters, under names of your own.\n# models:\n#   fast:\n")
 	for _, k := range modelKeys {
-		fmt.Fprintf(&b, "##     %s\n#     %s: %s\n", k.Doc, strings.TrimPrefix(k.Name, "models.NAME."), k.written())
+		b.WriteString(comment("    ", k.Doc))
+		fmt.Fprintf(&b, "#     %s: %s\n", strings.TrimPrefix(k.Name, "models.NAME."), k.written())
 	}
 	return b.String()
+}
+
+// comment writes a sentence as lines of a comment that stay one when "# " is taken
+// away.
+func comment(indent, text string) string {
+	const width = 78
+	var b strings.Builder
+	line := "## " + indent
+	empty := line
+	for _, word := range strings.Fields(text) {
+		if line != empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			b.WriteString(line + "\n")
+			line = empty
+		}
+		if line != empty {
+			line += " "
+		}
+		line += word
+	}
+	return b.String() + line + "\n"
+}
+
+// scalarText writes a text as YAML reads it back: in quotes, unless it is surely
+// no other thing.
+func scalarText(v string) string {
+	if plainForm.MatchString(v) {
+		return v
+	}
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return strconv.Quote(v)
+	}
+	return string(raw)
 }
 
 // written is a key's default or example as a line of YAML has it.
@@ -214,13 +269,46 @@ and all below it, with a line in your own file (5 above):
 
 or for once with ` + "`--trust .`" + ` or the variable ` + "`UZDA_TRUST`" + `. A project cannot say it of itself. A file that you name yourself in a flag is read as you say.
 
+## Models, keys and the network
+
+A model is named ` + "`PROVIDER/ID`" + `, by an id that the table of models knows (` + "`claude-opus-5-5`" + `), or by a name under ` + "`models`" + `, where it can have parameters, a window, fallbacks,
+limits, and a service of its own. With no model named, the first of these services whose key is set answers with its default model, then Ollama, llama-server or vLLM on
+this machine, if one answers. ` + "`uzda models`" + ` lists what is known and what can be reached, ` + "`uzda init`" + ` writes down what is found, ` + "`uzda doctor --model`" + ` asks a model for real.
+
+| provider | its key | its place, if it is another |
+|---|---|---|
+| ` + "`anthropic`" + ` | ` + "`ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`" + ` | ` + "`ANTHROPIC_BASE_URL`" + ` |
+| ` + "`openai`" + ` | ` + "`OPENAI_API_KEY`" + ` | ` + "`OPENAI_BASE_URL`" + ` |
+| ` + "`gemini`" + ` | ` + "`GEMINI_API_KEY`, `GOOGLE_API_KEY`" + ` | ` + "`GEMINI_BASE_URL`" + ` |
+| ` + "`openrouter`" + ` | ` + "`OPENROUTER_API_KEY`" + ` | ` + "`OPENROUTER_BASE_URL`" + ` |
+| ` + "`mistral`" + ` | ` + "`MISTRAL_API_KEY`" + ` | ` + "`MISTRAL_BASE_URL`" + ` |
+| ` + "`deepseek`" + ` | ` + "`DEEPSEEK_API_KEY`" + ` | ` + "`DEEPSEEK_BASE_URL`" + ` |
+| ` + "`groq`" + ` | ` + "`GROQ_API_KEY`" + ` | ` + "`GROQ_BASE_URL`" + ` |
+| ` + "`xai`" + ` | ` + "`XAI_API_KEY`" + ` | ` + "`XAI_BASE_URL`" + ` |
+| ` + "`together`" + ` | ` + "`TOGETHER_API_KEY`" + ` | ` + "`TOGETHER_BASE_URL`" + ` |
+| ` + "`perplexity`" + ` | ` + "`PERPLEXITY_API_KEY`, `PPLX_API_KEY`" + ` | ` + "`PERPLEXITY_BASE_URL`" + ` |
+| ` + "`azure`" + ` (an id is the name of a deployment) | ` + "`AZURE_OPENAI_API_KEY`" + ` | ` + "`AZURE_OPENAI_ENDPOINT`" + `, always |
+| ` + "`ollama`" + ` | ` + "`OLLAMA_API_KEY`" + `, at ollama.com only | ` + "`OLLAMA_HOST`" + ` |
+| ` + "`llama`" + ` (llama-server) | ` + "`LLAMA_API_KEY`" + `, if it wants one | ` + "`LLAMA_BASE_URL`" + ` |
+| ` + "`vllm`" + ` | ` + "`VLLM_API_KEY`" + `, if it wants one | ` + "`VLLM_BASE_URL`" + ` |
+
+A key is read from the environment and stands in no file, journal or output; ` + "`uzda config`" + ` says which are set. A service of your own gets no key but the one that you name
+for it:
+
+` + "```yaml\nmodels:\n  work:\n    id: acme/llm-2\n    profile: openai\n    base: https://models.example.com/v1\n    key: $EXAMPLE_API_KEY\n    window: 200000\n    fallback: [anthropic/claude-haiku-5-5]\n```" + `
+
+What you say of a window or a price is stronger than what the provider says (` + "`uzda models --refresh`" + `), and that is stronger than the built-in table.
+
+Proxies are taken from ` + "`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`" + `, in capitals or not. Certificates of a company's own are added by ` + "`http.ca_file`" + ` (` + "`UZDA_CA_FILE`" + `),
+` + "`SSL_CERT_FILE` or `SSL_CERT_DIR`" + `. Nothing turns the check of certificates off.
+
 ## Mistakes
 
 A key that is not known, a value of the wrong kind, a repeated key or a fault of indentation stops the program with exit code 2, the place (` + "`uzda.yaml:3:1`" + `), what is
 wanted and the nearest key. All mistakes are reported at once. Nothing runs, since the line may have been meant to forbid something. A variable that begins with
 ` + "`UZDA_`" + ` and is not known is a warning.
 
-Editors complete and check the file with [uzda.schema.json](uzda.schema.json). Nothing here contacts the network.
+Editors complete and check the file with [uzda.schema.json](uzda.schema.json). Reading settings contacts nobody.
 
 ## Every setting
 

@@ -111,13 +111,13 @@ func TestSchemaAgrees(t *testing.T) {
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.put("uzda.yaml", config.Template())
+	w.put("uzda.yaml", config.Template(nil, ""))
 	bare := w.load()
 	w.put("uzda.yaml", "")
 	if got, want := show(t, bare), show(t, w.load()); got != want {
 		t.Errorf("the template changes a default:\n%s\nwant\n%s", got, want)
 	}
-	w.put("uzda.yaml", regexp.MustCompile(`(?m)^# `).ReplaceAllString(config.Template(), ""))
+	w.put("uzda.yaml", regexp.MustCompile(`(?m)^# `).ReplaceAllString(config.Template(nil, ""), ""))
 	full := w.load()
 	for _, i := range full.Items() {
 		if !strings.HasPrefix(i.Origin, "uzda.yaml:") && i.Key != "trust" {
@@ -126,6 +126,18 @@ func TestTemplate(t *testing.T) {
 	}
 	if full.Limits.Steps != bare.Limits.Steps || full.Limits.Cost != bare.Limits.Cost || full.Models["fast"].ID == "" {
 		t.Errorf("the template shows other defaults: %+v", full.Limits)
+	}
+}
+
+// A template with a value holds it, whatever it is.
+func TestTemplateWithValues(t *testing.T) {
+	t.Parallel()
+	for _, model := range []string{"anthropic/claude-opus-5-5", "ollama/qwen3:8b", "script:a b.json", "x: y", "#a", "llama/\"q\"", "on", "openrouter/a/b:free"} {
+		w := newWorld(t)
+		w.put("uzda.yaml", config.Template(map[string]string{"model": model}, "It is there."))
+		if c := w.load(); c.Model != model || c.Limits.Steps != 50 {
+			t.Errorf("%q became %q", model, c.Model)
+		}
 	}
 }
 

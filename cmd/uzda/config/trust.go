@@ -33,6 +33,13 @@ var (
 	outside = &loosening{"if outside of it", func(l *loader, _ Key, v any) bool {
 		return !within(l.config.Project, v.(string))
 	}}
+	// A project that changes what a model of the user's own is would have that
+	// model's key sent where it was never meant to go.
+	takesOver = &loosening{"if it changes a model of your own with a base or a key", func(l *loader, k Key, _ any) bool {
+		name := strings.TrimPrefix(k.Name[:strings.LastIndex(k.Name, ".")], "models.")
+		m := l.config.Models[name]
+		return m.Base != "" || m.Key != ""
+	}}
 	asFile = &loosening{"if it is a file", func(_ *loader, _ Key, v any) bool {
 		name := v.(string)
 		return strings.HasSuffix(name, ".md") || strings.ContainsAny(name, `/\`)
@@ -91,6 +98,7 @@ func (f *file) leavesOut(k Key, v any, origin string) bool {
 		return false
 	}
 	f.leftOut = append(f.leftOut, fmt.Sprintf("%s (%s)", k.Name, origin))
+	f.config.leftOut[k.Name] = origin
 	return true
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +18,12 @@ import (
 var (
 	ruleForm = regexp.MustCompile(`^[A-Za-z*][A-Za-z0-9_.:*-]*(\((?s:.*)\))?$`)
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+	// A name without $ must be in capitals, so that a key that was written in its
+	// place is no name.
+	variableForm = regexp.MustCompile(`^(\$[A-Za-z_][A-Za-z0-9_]*|\$\{[A-Za-z_][A-Za-z0-9_]*\}|[A-Z_][A-Z0-9_]*)$`)
+	plainForm    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*/[A-Za-z0-9._/@+-]+(:[A-Za-z0-9._/@+-]+)*$`)
+	headerForm   = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 )
 
 const ruleWant = "want a rule in the form Tool or Tool(pattern), such as Bash(git status) or Read(./docs/**)"
@@ -47,6 +54,26 @@ func (k Key) parse(text string) (any, error) {
 			return nil, fmt.Errorf("%s is %d; want 1 or more: a limit can be raised, but not switched off", k.Name, n)
 		}
 		return n, nil
+	case Whole:
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("%s is %q; want a whole number from 0 on", k.Name, text)
+		}
+		return &n, nil
+	case URL:
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			return nil, fmt.Errorf("%s is no URL; want %s", k.Name, k.want()) // it may hold a key
+		case u.User != nil:
+			return nil, fmt.Errorf("%s holds a user or a password; a key is named by its variable: key: $NAME", k.Name)
+		}
+		return text, nil
+	case Variable:
+		if !variableForm.MatchString(text) {
+			return nil, fmt.Errorf("%s is not the name of a variable; want %s", k.Name, k.want()) // it may be the key
+		}
+		return strings.Trim(text, "${}"), nil
 	case Number:
 		f, err := strconv.ParseFloat(text, 64)
 		if err != nil || f < 0 || f > 2 {
@@ -108,6 +135,14 @@ func (k Key) want() string {
 		return "a list of paths, each on a line: - path"
 	case Free:
 		return "a map of the provider's own parameters"
+	case Whole:
+		return "a whole number from 0 on"
+	case URL:
+		return "where a service is, such as " + k.sample()
+	case Variable:
+		return "the variable that holds it, such as " + k.sample() + "; never the key itself"
+	case Headers:
+		return "headers, each on a line: Name: text"
 	}
 	return string(k.Kind)
 }
@@ -130,6 +165,8 @@ func (k Key) store(field, value any) {
 		*f = value.(int)
 	case **float64:
 		*f = value.(*float64)
+	case **int:
+		*f = value.(*int)
 	case *time.Duration:
 		*f = value.(time.Duration)
 	case *uzda.Money:
@@ -143,6 +180,8 @@ func (k Key) store(field, value any) {
 		*f = append(*f, value.([]string)...)
 	case *map[string]json.RawMessage:
 		*f = value.(map[string]json.RawMessage)
+	case *map[string]string:
+		*f = value.(map[string]string)
 	default:
 		panic(fmt.Sprintf("config: no way to store a %T", field))
 	}
