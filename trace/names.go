@@ -48,7 +48,7 @@ const (
 	Tried        = "uzda.tried" // the attempts before the last
 	Stop         = "uzda.stop"
 	Request      = "uzda.request_id" // the provider's, for its support
-	ActiveMS     = "uzda.active_ms" // measured by the runner; start and end are for display
+	ActiveMS     = "uzda.active_ms"  // measured by the runner; start and end are for display
 	PromptHash   = "uzda.prompt.hash"
 	PromptTail   = "uzda.prompt.tail"
 	ContextSize  = "uzda.context.tokens"
