@@ -3,7 +3,7 @@
 # against the bars of docs/performance.md, which says what is measured and how.
 # It needs a POSIX shell and Go, and a machine that is otherwise idle.
 #
-#   ./bench.sh                 a table for people, in about two minutes
+#   ./bench.sh                 a table for people, in one to three minutes
 #   ./bench.sh --quick         fewer rounds: a first look, less sure
 #   ./bench.sh --json FILE     also all figures, as JSON
 #   ./bench.sh --profile DIR   instead: profiles of each run, for go tool pprof

@@ -117,7 +117,11 @@ func run(ctx context.Context) error {
 			System: "You repeat what you are told.",
 		}},
 	})
-	defer host.Close()
+	defer func() {
+		if err := host.Close(); err != nil {
+			log.Print(err)
+		}
+	}()
 	answer, err := host.Ask(ctx, "parrot", "Pieces of eight!")
 	if err != nil {
 		return err // a *uzda.Outcome: it says how the turn ended, and why
@@ -153,5 +157,5 @@ func serve() (url string, stop func(), err error) {
 		}
 	})}
 	go s.Serve(l) //nolint:errcheck // it ends when it is closed
-	return "http://" + l.Addr().String(), func() { s.Close() }, nil
+	return "http://" + l.Addr().String(), func() { _ = s.Close() }, nil
 }

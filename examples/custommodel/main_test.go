@@ -18,7 +18,7 @@ func TestRun(t *testing.T) {
 // M1: the model of the example keeps the contract.
 func TestModel(t *testing.T) {
 	answers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Write([]byte(`{"text":"Pieces of eight!"}`)) //nolint:errcheck // the test sees it
+		w.Write([]byte(`{"text":"Pieces of eight!"}`))
 	}))
 	defer answers.Close()
 	stop := make(chan struct{})

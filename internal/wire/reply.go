@@ -22,7 +22,7 @@ const (
 
 	// What is read of a reply after its end, so that the connection is used again.
 	maxDrain  = 64 << 10
-	drainTime = 100 * time.Millisecond
+	drainTime = 50 * time.Millisecond
 )
 
 // A Reply is the answer to a [Call]. It belongs to one goroutine.
