@@ -139,10 +139,25 @@ func due(u Open) uzda.ToolResult {
 
 // accounts are the caps that a paid call of the turn counts against.
 func (r *run) accounts(f *State) []uzda.Account {
-	l := f.Gear.Limits
-	return append([]uzda.Account{
+	l, day := f.Gear.Limits, r.now().UTC().Truncate(24*time.Hour)
+	if r.caps.turn == f.Turn.Seq && r.caps.day.Equal(day) && r.caps.limits == l {
+		return r.caps.list
+	}
+	list := append([]uzda.Account{
 		{Name: "turn:" + string(r.id) + "/" + strconv.FormatInt(int64(f.Turn.Seq), 10), Limit: l.Cost},
 		{Name: "session:" + string(r.id), Limit: l.SessionCost},
-		{Name: "day:" + r.now().UTC().Format("2006-01-02"), Limit: l.DayCost},
+		{Name: "day:" + day.Format("2006-01-02"), Limit: l.DayCost},
 	}, f.Opened.Charge...)
+	list = slices.Clip(list) // who appends to it must not write into ours
+	r.caps = caps{f.Turn.Seq, day, l, list}
+	return list
+}
+
+// caps are the accounts of a turn on a day: the same for each of its asks. Who gets
+// the list does not change it.
+type caps struct {
+	turn   uzda.Seq
+	day    time.Time
+	limits uzda.Limits
+	list   []uzda.Account
 }

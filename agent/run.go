@@ -63,6 +63,7 @@ type run struct {
 	checks  int // holds for checks, which need names
 	stuck   int // conflicts in a row that showed nothing new
 
+	caps   caps
 	clock  *time.Timer   // of deadline
 	since  time.Time     // when something began to be in flight, or last landed
 	active time.Duration // since the last body that carries it

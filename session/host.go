@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -49,6 +50,8 @@ type Host struct {
 	ctx  context.Context // of what runs in the background
 	stop context.CancelCauseFunc
 	work sync.WaitGroup
+
+	watching atomic.Int32 // watchers of all sessions
 
 	mu     sync.Mutex
 	live   map[uzda.SessionID]*live

@@ -70,6 +70,9 @@ func (h *Host) tell(id uzda.SessionID, evs ...uzda.Event) {
 
 // watched says whether anybody watches a session here.
 func (h *Host) watched(id uzda.SessionID) bool {
+	if h.watching.Load() == 0 { // asked for each delta
+		return false
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.live[id]
@@ -248,10 +251,12 @@ func (h *Host) follow(id uzda.SessionID) *watcher {
 	defer h.mu.Unlock()
 	l := h.of(id)
 	l.watchers = append(slices.Clip(l.watchers), w)
+	h.watching.Add(1)
 	return w
 }
 
 func (h *Host) unfollow(id uzda.SessionID, w *watcher) {
+	h.watching.Add(-1)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.live[id]

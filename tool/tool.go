@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -20,7 +21,7 @@ import (
 type Tool struct {
 	spec   uzda.ToolSpec
 	schema *schema.Schema
-	fits   func(json.RawMessage) error
+	fits   func(json.RawMessage) error // nil: all that fits the schema does
 	run    func(ctx context.Context, input json.RawMessage) (any, error)
 }
 
@@ -105,11 +106,15 @@ func (f Func[In, Out]) plain() *Tool {
 		panic(fmt.Sprintf("tool %s: what is read-only is neither irreversible nor once", f.Name))
 	}
 	digits := loose(reflect.TypeFor[In](), map[reflect.Type]bool{})
+	fits := func(raw json.RawMessage) error { return decode(raw, new(In), digits) }
+	if texts(reflect.TypeFor[In]()) {
+		fits = nil
+	}
 	return &Tool{
 		spec: uzda.ToolSpec{Name: f.Name, Description: f.Description, Input: s.JSON(),
 			Effects: f.Effects, Once: f.Once, Final: f.Final, Source: "go"},
 		schema: s,
-		fits:   func(raw json.RawMessage) error { return decode(raw, new(In), digits) },
+		fits:   fits,
 		run: func(ctx context.Context, raw json.RawMessage) (any, error) {
 			var in In
 			if err := decode(raw, &in, digits); err != nil {
@@ -133,6 +138,9 @@ func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	out, err := t.schema.Coerce(input)
 	if err != nil {
 		return nil, err
+	}
+	if t.fits == nil {
+		return out, nil
 	}
 	if err := t.fits(out); err != nil { // what a schema cannot say: 64 bits, a date that exists
 		return nil, err
@@ -172,6 +180,22 @@ func withUse(ctx context.Context, use uzda.Use) context.Context {
 func UseFrom(ctx context.Context) (use uzda.Use, ok bool) {
 	use, ok = ctx.Value(useKey{}).(uzda.Use)
 	return use, ok
+}
+
+// texts says whether a struct has fields of texts and truth values only, so that
+// whatever fits its schema fits it too.
+func texts(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).NumMethod() > 0 {
+		return false
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		plain := f.Type == reflect.TypeFor[string]() || f.Type == reflect.TypeFor[bool]()
+		if !plain || f.Anonymous || strings.Contains(f.Tag.Get("json"), ",string") {
+			return false
+		}
+	}
+	return true
 }
 
 // loose says whether a type has room for a value of any type.

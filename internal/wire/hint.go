@@ -170,6 +170,9 @@ func limits(h http.Header, now time.Time) (found []limit) {
 		if len(left) == 0 || len(reset) == 0 {
 			continue
 		}
+		if len(found) == 0 { // most replies name no limit, and need no clock
+			now = server(h, now)
+		}
 		if l, ok := count(left[0]); ok {
 			most, _ := count(h.Get(n.max))
 			found = append(found, limit{kind: n.kind, max: max(most, 0), left: l, in: until(reset[0], now)})

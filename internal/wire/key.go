@@ -238,7 +238,7 @@ func (k *Key) take(tokens int, enter bool) {
 // dialects. A 429, 503 or 529 that says how long holds back all callers until
 // then; a retry-after of a reply that succeeded means nothing.
 func (k *Key) Learn(h http.Header, status int, now time.Time) {
-	found := limits(h, server(h, now))
+	found := limits(h, now)
 	var wait time.Duration
 	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable || status == 529 {
 		wait, _ = hints(h, status, now)

@@ -33,7 +33,10 @@ func (u *usage) read(o *raw.Object) {
 // prompt has at least a token, so zeros are as good as nothing.
 func (u *usage) count(p *Profile) (uzda.Usage, bool) {
 	o, _ := raw.Parse(u.said) // nothing is an empty object
-	t, _ := raw.Parse(u.timings)
+	var t raw.Object
+	if len(u.timings) > 0 {
+		t, _ = raw.Parse(u.timings)
+	}
 	in, out := number(&o, "prompt_tokens"), number(&o, "completion_tokens")
 	details, _ := raw.Parse(o.Get("prompt_tokens_details"))
 	cached := max(number(&details, "cached_tokens"), number(&o, "prompt_cache_hit_tokens"), number(&o, "cached_tokens"))
