@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -21,7 +22,7 @@ import (
 type Tool struct {
 	spec   uzda.ToolSpec
 	schema *schema.Schema
-	fits   func(json.RawMessage) error // nil: all that fits the schema does
+	fits   func(json.RawMessage) error
 	run    func(ctx context.Context, input json.RawMessage) (any, error)
 }
 
@@ -106,9 +107,12 @@ func (f Func[In, Out]) plain() *Tool {
 		panic(fmt.Sprintf("tool %s: what is read-only is neither irreversible nor once", f.Name))
 	}
 	digits := loose(reflect.TypeFor[In](), map[reflect.Type]bool{})
-	fits := func(raw json.RawMessage) error { return decode(raw, new(In), digits) }
-	if texts(reflect.TypeFor[In]()) {
-		fits = nil
+	simple := flat(reflect.TypeFor[In]())
+	fits := func(raw json.RawMessage) error {
+		if simple && !long(raw) {
+			return nil
+		}
+		return decode(raw, new(In), digits)
 	}
 	return &Tool{
 		spec: uzda.ToolSpec{Name: f.Name, Description: f.Description, Input: s.JSON(),
@@ -138,9 +142,6 @@ func (t *Tool) Check(input json.RawMessage) (json.RawMessage, error) {
 	out, err := t.schema.Coerce(input)
 	if err != nil {
 		return nil, err
-	}
-	if t.fits == nil {
-		return out, nil
 	}
 	if err := t.fits(out); err != nil { // what a schema cannot say: 64 bits, a date that exists
 		return nil, err
@@ -182,20 +183,38 @@ func UseFrom(ctx context.Context) (use uzda.Use, ok bool) {
 	return use, ok
 }
 
-// texts says whether a struct has fields of texts and truth values only, so that
-// whatever fits its schema fits it too.
-func texts(t reflect.Type) bool {
+// flat says whether a struct has fields of texts, whole numbers and truth values
+// only, so that whatever fits its schema fits it too, but for a number that is too
+// long.
+func flat(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct || reflect.PointerTo(t).NumMethod() > 0 {
 		return false
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		plain := f.Type == reflect.TypeFor[string]() || f.Type == reflect.TypeFor[bool]()
+		plain := f.Type == reflect.TypeFor[string]() || f.Type == reflect.TypeFor[bool]() || f.Type == reflect.TypeFor[int]() || f.Type == reflect.TypeFor[int64]()
 		if !plain || f.Anonymous || strings.Contains(f.Tag.Get("json"), ",string") {
 			return false
 		}
 	}
 	return true
+}
+
+// long says whether there is a run of digits that 64 bits may not hold, or that a
+// machine of 32 bits does not.
+func long(raw json.RawMessage) bool {
+	run, most := 0, 18
+	if math.MaxInt == math.MaxInt32 {
+		most = 9
+	}
+	for _, c := range raw {
+		if c < '0' || c > '9' {
+			run = 0
+		} else if run++; run > most {
+			return true
+		}
+	}
+	return false
 }
 
 // loose says whether a type has room for a value of any type.

@@ -345,3 +345,33 @@ func FuzzCheck(f *testing.F) {
 		}
 	})
 }
+
+// A simple input is taken without being decoded; a number that 64 bits do not hold
+// is refused all the same. T1
+func TestLongNumbers(t *testing.T) {
+	t.Parallel()
+	f := tool.New("count", "Count.", uzda.Effects{ReadOnly: true}, func(_ context.Context, in struct {
+		N int    `json:"n"`
+		S string `json:"s"`
+	}) (string, error) {
+		return fmt.Sprint(in.N, in.S), nil
+	})
+	for in, good := range map[string]bool{
+		`{"n":123456789012345678,"s":"x"}`:                  true,
+		`{"n":9223372036854775807,"s":"x"}`:                 true,
+		`{"n":9223372036854775808,"s":"x"}`:                 false,
+		`{"n":1e30,"s":"x"}`:                                false,
+		`{"n":-99999999999999999999,"s":"x"}`:               false,
+		`{"n":1,"s":"99999999999999999999999999999999999"}`: true,
+	} {
+		out, err := f.Check(json.RawMessage(in))
+		if (err == nil) != good {
+			t.Errorf("%s: %s, %v", in, out, err)
+		}
+		if err == nil {
+			if got, err := f.Call(t.Context(), uzda.Use{Name: "count", Input: out}); err != nil || got.IsError {
+				t.Errorf("%s passed the check, and fails: %+v, %v", in, got, err)
+			}
+		}
+	}
+}

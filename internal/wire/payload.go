@@ -2,6 +2,7 @@ package wire
 
 import (
 	"io"
+	"net"
 	"sync"
 )
 
@@ -34,6 +35,7 @@ func (p *payload) end() {
 type partReader struct {
 	*payload
 	part, at int
+	pieces   [4][]byte // room for those of a write
 }
 
 func (r *partReader) Read(b []byte) (n int, err error) {
@@ -59,10 +61,10 @@ func (r *partReader) Read(b []byte) (n int, err error) {
 // writeTo writes what is left, at most limit bytes.
 func (r *partReader) writeTo(w io.Writer, limit int64) (n int64, err error) {
 	for err == nil && n < limit && r.part < len(r.parts) {
-		var m int
+		var m int64
 		r.sent()
 		m, err = r.write(w, limit-n)
-		n += int64(m)
+		n += m
 	}
 	return n, err
 }
@@ -70,22 +72,36 @@ func (r *partReader) writeTo(w io.Writer, limit int64) (n int64, err error) {
 // most is how much is written at a time.
 const most = 256 << 10
 
-// write writes a piece of a part. Who ends the payload meanwhile waits for it, but
-// not for long: the connection of an exchange that is over is closed.
-func (r *partReader) write(w io.Writer, limit int64) (n int, err error) {
+// write writes pieces of the parts, in one call of the system where it can. Who ends
+// the payload meanwhile waits for it, but not for long: the connection of an
+// exchange that is over is closed.
+func (r *partReader) write(w io.Writer, limit int64) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		return 0, io.ErrClosedPipe
 	}
-	piece := r.parts[r.part][r.at:]
-	if piece = piece[:min(int64(len(piece)), most, limit)]; len(piece) > 0 {
-		n, err = w.Write(piece)
+	pieces, room := net.Buffers(r.pieces[:0]), min(most, limit)
+	for i, at := r.part, r.at; i < len(r.parts) && room > 0; i, at = i+1, 0 {
+		piece := r.parts[i][at:]
+		piece = piece[:min(int64(len(piece)), room)]
+		pieces, room = append(pieces, piece), room-int64(len(piece))
 	}
-	if r.at += n; r.at == len(r.parts[r.part]) {
-		r.part, r.at = r.part+1, 0
-	}
+	n, err := pieces.WriteTo(w)
+	r.skip(n)
 	return n, err
+}
+
+// skip goes on behind what was written, and behind parts that are empty.
+func (r *partReader) skip(n int64) {
+	for r.part < len(r.parts) {
+		left := int64(len(r.parts[r.part]) - r.at)
+		if n < left {
+			r.at += int(n)
+			return
+		}
+		n, r.part, r.at = n-left, r.part+1, 0
+	}
 }
 
 func (r *partReader) Close() error { return nil }
