@@ -13,8 +13,9 @@ type Action struct {
 	Session SessionID
 	Use     Use
 	Spec    ToolSpec
-	Dir     string
+	Dir     string             // of the session; Use.Dir is where the use runs
 	Mode    string             // permission mode
+	Failed  int                // uses that failed in a row, since one went well or a person ruled
 	Labels  []Label            // of the session
 	Inputs  map[string][]Label // labels by JSON pointer into the input
 	Grants  []Grant            // what people allowed so far

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -111,6 +112,23 @@ func (id SessionID) Check() error {
 		return fmt.Errorf("session id %q: want letters, digits, '.', '_' and '-', at most 191, beginning with a letter or digit", string(id))
 	}
 	return nil
+}
+
+// Folder is the id as the name of a folder, whatever the file system makes of case
+// and length: an id that is no plain lower-case name is written with its hash, so
+// that two ids never share one.
+func (id SessionID) Folder() string {
+	const longest = 80
+	plain := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
+			return c
+		}
+		return '_'
+	}, string(id))
+	if plain != string(id) || len(plain) > longest || plain == "" {
+		plain = Before(plain, longest) + "." + Hash([]byte(id))[:16]
+	}
+	return plain
 }
 
 // A Leaser gives one runner at a time a session. On one machine a lease ends

@@ -31,6 +31,13 @@ type Previewer interface {
 	Preview(ctx context.Context, use Use) (text, preconditions string, err error)
 }
 
+// A Placer runs its uses in a directory of its own choice, such as the one that an
+// earlier use of the session went to. Place is quick and changes nothing; dir is the
+// session's. The place is part of what is approved.
+type Placer interface {
+	Place(id SessionID, dir string) string
+}
+
 // A Prober knows whether the use with a key took effect.
 type Prober interface {
 	Probe(ctx context.Context, key string) (bool, error)
@@ -68,8 +75,8 @@ type Use struct {
 	Name    string
 	Input   json.RawMessage // as checked and coerced
 	Key     string
-	Attempt int // from 1
-	Dir     string
+	Attempt int    // from 1
+	Dir     string // where it runs: the session's directory, or what a Placer says
 }
 
 // A Result is what a call gives back: blocks, or a Pending.

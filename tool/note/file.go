@@ -1,8 +1,6 @@
 package note
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/uzda-dev/uzda"
 )
 
 const (
@@ -27,24 +23,6 @@ func file(key string) string {
 		return mainFile
 	}
 	return keyPrefix + key + suffix
-}
-
-// folder names the folder of a session. An id that is no plain file name is
-// written with its hash, so that two ids never share a folder, whatever the file
-// system makes of case and length.
-func (n *Notes) folder(id uzda.SessionID) string {
-	const longest = 80
-	plain := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' {
-			return c
-		}
-		return '_'
-	}, string(id))
-	if plain != string(id) || len(plain) > longest || plain == "" {
-		sum := sha256.Sum256([]byte(id))
-		plain = uzda.Before(plain, longest) + "." + hex.EncodeToString(sum[:8])
-	}
-	return filepath.Join(n.dir, plain)
 }
 
 // load reads the notes of a folder by key; empty ones count as none.

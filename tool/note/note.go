@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -103,7 +104,7 @@ func (n *Notes) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all, err := load(n.folder(use.Session))
+	all, err := load(filepath.Join(n.dir, use.Session.Folder()))
 	if err != nil {
 		return fail(uzda.CodeFailed, err.Error()), nil
 	}
@@ -178,7 +179,7 @@ func (n *Notes) save(id uzda.SessionID, all map[string]string, key, text string)
 			"keep the goal, decisions, exact ids, numbers and paths, what is done and what is next; drop what can be looked up again and "+
 			"what is settled; then write the whole note again. %s", total, Limit, index(all)))
 	}
-	if err := store(n.folder(id), key, text); err != nil {
+	if err := store(filepath.Join(n.dir, id.Folder()), key, text); err != nil {
 		return fail(uzda.CodeFailed, err.Error())
 	}
 	what := "The note"
