@@ -118,7 +118,8 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 		r.fly(ctx, "ask", func(ctx context.Context) landed { return k.ask(ctx, req) })
 	case uzda.Started:
 		u := *r.s.use(b.Use)
-		use := uzda.Use{Session: r.id, ID: u.ID, Name: u.Name, Input: u.Args(), Key: b.Key, Attempt: b.Attempt, Dir: r.s.Opened.Dir}
+		use := r.use(u, u.Args(), r.s.Opened.Dir)
+		use.Key, use.Attempt = b.Key, b.Attempt
 		if r.Redact != nil {
 			use.Input = r.Redact.Reveal(use.Input)
 		}

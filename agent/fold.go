@@ -35,6 +35,9 @@ func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 			if b.Attempt == 1 {
 				s.Turn.Calls++
 			}
+			if u.Answer != nil { // a person has looked
+				s.Turn.Failed = 0
+			}
 			if b.Once {
 				s.claim(b.Key, &Claim{Use: b.Use})
 			}
@@ -203,6 +206,12 @@ func (s *State) close(seq uzda.Seq, u *Open, r uzda.ToolResult) {
 		s.Turn.Calls++ // refused is tried
 	}
 	s.Turn.Over = s.Turn.Over || r.Code == uzda.CodeNotStarted
+	switch {
+	case !r.IsError, u.Answer != nil && r.Code == uzda.CodeDenied:
+		s.Turn.Failed = 0
+	case r.Code != uzda.CodeDenied && r.Code != uzda.CodeNotStarted && r.Code != uzda.CodeCancelled:
+		s.Turn.Failed++
+	}
 	if r.Code == uzda.CodeDenied {
 		s.Turn.Denied++
 		if u.Judged != nil && u.Judged.Verdict.Unattended {

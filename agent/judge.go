@@ -19,10 +19,11 @@ type basis struct {
 	dir     string
 	scope   uzda.SessionID
 	mode    string
+	failed  int
 }
 
 func (r *run) basis(f *State) basis {
-	return basis{f.Labels, f.Grants, f.Unknown, f.Once, f.Opened.Dir, or(f.Opened.Scope, r.id), f.Gear.Mode}
+	return basis{f.Labels, f.Grants, f.Unknown, f.Once, f.Opened.Dir, or(f.Opened.Scope, r.id), f.Gear.Mode, f.Turn.Failed}
 }
 
 // ruling is what a job made of a use: bodies to record, if the session is still
@@ -115,10 +116,18 @@ func (r *run) quick(u Open) bool {
 	return !previews
 }
 
+// use is a use with the directory that it would run in.
+func (r *run) use(u Open, input json.RawMessage, dir string) uzda.Use {
+	if p, ok := r.tools[u.Name].(uzda.Placer); ok {
+		dir = p.Place(r.id, dir)
+	}
+	return uzda.Use{Session: r.id, ID: u.ID, Name: u.Name, Input: input, Dir: dir}
+}
+
 // recheck is the look right before an approved start: nil if it is still what
 // was approved, else the new judgement.
 func (r *run) recheck(ctx context.Context, u Open, b basis) []uzda.Body {
-	use := uzda.Use{Session: r.id, ID: u.ID, Name: u.Name, Input: u.Args(), Dir: b.dir}
+	use := r.use(u, u.Args(), b.dir)
 	if _, hash, err := r.preview(ctx, use); err == nil && hash == u.Judged.Hash {
 		return nil
 	}
@@ -157,7 +166,7 @@ func (r *run) judge(ctx context.Context, u Open, b basis) []uzda.Body {
 			return []uzda.Body{uzda.Returned{Result: res}}
 		}
 	}
-	use := uzda.Use{Session: r.id, ID: u.ID, Name: u.Name, Input: input, Dir: b.dir}
+	use := r.use(u, input, b.dir)
 	var err error
 	if j.Preview, j.Hash, err = r.preview(ctx, use); err != nil {
 		res := refusal(u, uzda.CodeFailed)
@@ -177,7 +186,7 @@ func (r *run) rule(ctx context.Context, j *uzda.Judged, u Open, use uzda.Use, b 
 	}
 	spec := r.specs[u.Name]
 	for _, g := range r.Gates {
-		v, err := checkGate(ctx, g, uzda.Action{Session: r.id, Use: use, Spec: spec, Dir: b.dir, Mode: b.mode, Labels: b.labels, Grants: b.grants})
+		v, err := checkGate(ctx, g, uzda.Action{Session: r.id, Use: use, Spec: spec, Dir: b.dir, Mode: b.mode, Failed: b.failed, Labels: b.labels, Grants: b.grants})
 		if err != nil {
 			v = uzda.Verdict{Decision: uzda.Deny, Reason: r.brief("the gate failed: " + err.Error())}
 		}

@@ -83,6 +83,7 @@ type Turn struct {
 	Reject   string        `json:"reject,omitempty"` // the end of what the last check said
 	Children int           `json:"children,omitempty"`
 	Denied   int           `json:"denied,omitempty"`
+	Failed   int           `json:"failed,omitempty"` // uses that failed in a row, as in uzda.Action
 	Over     bool          `json:"over,omitempty"`   // a call was not started: no time, or no calls left
 	Nobody   int           `json:"nobody,omitempty"` // of Denied: nobody could be asked
 	Past     string        `json:"past,omitempty"`   // digests of the last steps
