@@ -43,27 +43,37 @@ func SplitLine(raw []byte) (l Line, ok bool) {
 // may be nil: then they stay where they are. It makes e what [Open] will give:
 // the time in UTC and whole microseconds, text in UTF-8, empty lists as they are read.
 func Seal(e *Event, put func(data []byte) (hash string, err error)) (Line, error) {
+	l := Line{Head: make([]byte, 0, 256), Body: make([]byte, 0, 512)}
+	if err := l.Seal(e, put); err != nil {
+		return Line{}, err
+	}
+	return l, nil
+}
+
+// Seal is the function [Seal] in the room that the line has already: what it held
+// is gone.
+func (l *Line) Seal(e *Event, put func(data []byte) (hash string, err error)) error {
 	name := e.Body.Kind()
 	c, ok := codecs[name]
 	if !ok || c.class == ClassTransient {
-		return Line{}, fmt.Errorf("encode event: the kind %q is not stored", name)
+		return fmt.Errorf("encode event: the kind %q is not stored", name)
 	}
-	body, err := appendBody(make([]byte, 0, 512), e.Body)
+	body, err := appendBody(l.Body[:0], e.Body)
 	if err != nil {
-		return Line{}, fmt.Errorf("encode %s: %w", name, err)
+		return fmt.Errorf("encode %s: %w", name, err)
 	}
 	settled, body, err := settle(e.Body, body)
 	if err != nil {
-		return Line{}, fmt.Errorf("encode %s: %w", name, err)
+		return fmt.Errorf("encode %s: %w", name, err)
 	}
 	if put != nil {
 		if body, err = Spill(body, put); err != nil {
-			return Line{}, fmt.Errorf("encode %s: %w", name, err)
+			return fmt.Errorf("encode %s: %w", name, err)
 		}
 	}
 	e.Body, e.Sum = settled, Hash(body)
 	e.At = e.At.UTC().Truncate(time.Microsecond)
-	head := make([]byte, 0, 256)
+	head := l.Head[:0]
 	head = append(strconv.AppendInt(append(head, `{"seq":`...), int64(e.Seq), 10), `,"at":"`...)
 	head = append(e.At.AppendFormat(head, time.RFC3339Nano), `","kind":"`...)
 	head = append(append(head, name...), `","v":`...)
@@ -79,7 +89,8 @@ func Seal(e *Event, put func(data []byte) (hash string, err error)) (Line, error
 		head = append(append(append(head, `,"prev":"`...), e.Prev...), '"')
 	}
 	head = append(head, '}')
-	return Line{Head: head, Body: body, Link: Hash(head)}, nil
+	l.Head, l.Body, l.Link = head, body, Hash(head)
+	return nil
 }
 
 type envelope struct {

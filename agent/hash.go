@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"hash"
+	"bytes"
 	"strconv"
 	"sync"
 
@@ -38,46 +36,51 @@ func roll(prev string, e uzda.Entry) string {
 }
 
 // A sum is a hash of strings with their lengths. Its parts are used again, since
-// every fold takes some.
+// every fold takes some, and so is what it hashed last: what is folded on a fork is
+// folded again when it is recorded, and to compare is much cheaper than to hash.
 type sum struct {
-	hash.Hash
-	buf []byte // not yet hashed
+	text []byte
+	last [4]hashed
+	next int // of last: the oldest
 }
 
-// chunk is how much a sum gathers before it hashes.
-const chunk = 1024
+// hashed is a text with its hash in hex.
+type hashed struct {
+	text []byte
+	hex  string
+}
 
-var sums = sync.Pool{New: func() any { return &sum{sha256.New(), make([]byte, 0, chunk)} }}
+// maxKept is the longest text that is kept with its hash.
+const maxKept = 64 << 10
+
+var sums = sync.Pool{New: func() any { return &sum{} }}
 
 func newSum() *sum { return sums.Get().(*sum) }
 
 // hex returns the hash in hex and ends the sum.
 func (h *sum) hex() string {
-	h.Write(h.buf)
-	var text [2 * sha256.Size]byte
-	hex.Encode(text[:], h.Sum(h.buf[:0]))
-	h.Reset()
-	h.buf = h.buf[:0]
-	sums.Put(h)
-	return string(text[:])
+	defer sums.Put(h)
+	for i := range h.last {
+		if l := &h.last[i]; l.hex != "" && bytes.Equal(l.text, h.text) {
+			h.text = h.text[:0]
+			return l.hex
+		}
+	}
+	hex := uzda.Hash(h.text)
+	if len(h.text) > maxKept {
+		h.text = nil
+		return hex
+	}
+	l := &h.last[h.next]
+	h.next = (h.next + 1) % len(h.last)
+	l.hex, l.text, h.text = hex, h.text, l.text[:0]
+	return hex
 }
 
 func (h *sum) put(parts ...string) {
 	for _, p := range parts {
-		h.text(strconv.Itoa(len(p)))
-		h.text(":")
-		h.text(p)
-	}
-}
-
-func (h *sum) text(s string) {
-	for len(s) > 0 {
-		n := min(len(s), chunk-len(h.buf))
-		h.buf, s = append(h.buf, s[:n]...), s[n:]
-		if len(h.buf) == chunk {
-			h.Write(h.buf)
-			h.buf = h.buf[:0]
-		}
+		h.text = strconv.AppendInt(h.text, int64(len(p)), 10)
+		h.text = append(append(h.text, ':'), p...)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestPlace(t *testing.T) { // T2
 	ctx := context.Background()
 	epoch, err := j.Acquire(ctx, sid, "test")
 	if err == nil {
-		_, err = j.Append(ctx, sid, uzda.At{Epoch: epoch}, uzda.Opened{Agent: "a", Dir: "/work"})
+		_, err = j.Append(ctx, sid, uzda.At{Epoch: epoch}, uzda.Opened{Agent: "a", Dir: "/shop"})
 	}
 	if err == nil {
 		err = j.Release(ctx, sid, epoch)
@@ -78,10 +78,10 @@ func TestPlace(t *testing.T) { // T2
 	for _, a := range seen {
 		judged = append(judged, a.Dir+" "+a.Use.Dir)
 	}
-	if want := []string{"ran in /work", "ran in /work/sub"}; !slices.Equal(said, want) {
+	if want := []string{"ran in /shop", "ran in /shop/sub"}; !slices.Equal(said, want) {
 		t.Errorf("ran: %q", said)
 	}
-	if want := []string{"/work /work", "/work /work/sub"}; !slices.Equal(judged, want) {
+	if want := []string{"/shop /shop", "/shop /shop/sub"}; !slices.Equal(judged, want) {
 		t.Errorf("judged: %q", judged)
 	}
 }

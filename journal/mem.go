@@ -49,6 +49,7 @@ type memory struct {
 	mu     sync.Mutex
 	events []uzda.Event // only grows: what readers hold of it stays as it is
 	link   string       // of the last event
+	line   uzda.Line    // room for the next
 	ids    map[string]uzda.Seq
 	info   uzda.SessionInfo
 	kept   []byte
@@ -152,11 +153,12 @@ func (s *memory) seal(m *Mem, epoch int64, bodies []uzda.Body) (repeats []uzda.E
 			continue
 		}
 		e := uzda.Event{Seq: uzda.Seq(len(s.events) + 1), At: now, By: epoch, Prev: s.link, Body: b}
-		line, err := uzda.Seal(&e, m.put)
-		if err != nil {
+		if err := s.line.Seal(&e, m.put); err != nil {
 			return nil, err
 		}
-		s.events, s.link = append(s.events, e), line.Link
+		if s.events, s.link = append(s.events, e), s.line.Link; cap(s.line.Body) > uzda.LongString {
+			s.line.Body = nil
+		}
 		if repeats != nil {
 			repeats = append(repeats, e)
 		}

@@ -2,7 +2,7 @@
 package policy
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,11 +17,12 @@ const (
 	// ModeAsk asks a person. It is the default.
 	ModeAsk = "ask"
 	// ModePlan denies whatever is not read-only, also where a rule allows it; only
-	// Uzda's own notes may still be written.
+	// Uzda's own notes may still be written. Commands that only read run.
 	ModePlan = "plan"
 	// ModeEdits allows changes on this machine that can be made again: the tools
-	// write_file, edit_file, notes and todo, and those that declare themselves
-	// idempotent. It asks for what is irreversible or reaches beyond this machine.
+	// write_file, edit_file, delete_file, notes and todo inside the roots, those that
+	// declare themselves idempotent, and commands such as mkdir, cp and mv. It asks
+	// for what is irreversible or reaches beyond this machine.
 	ModeEdits = "accept-edits"
 	// ModeDeny denies what would be asked, since nobody can be.
 	ModeDeny = "deny"
@@ -33,12 +34,27 @@ const (
 func Modes() []string { return []string{ModeAsk, ModePlan, ModeEdits, ModeDeny, ModeBypass} }
 
 // A Gate decides by rules first, and then by what the effects of a tool are. Its
-// verdict depends on the action, the mode and the rules alone, so that the same
-// use is judged the same after a restart. It must not be changed while it is in
-// use. The zero value asks for whatever is not read-only.
+// verdict depends on the action, the fields here and the file system alone, so
+// that the same use is judged the same after a restart. It must not be changed
+// while it is in use. The zero value asks for whatever is not read-only.
 type Gate struct {
 	Mode  string // where the session has none; default ModeAsk
 	Rules Rules
+	// Roots are the folders whose files may be read and written; default the
+	// session's. ReadRoots are those that may be read besides.
+	Roots, ReadRoots []string
+	// Own are files and folders of the program itself (its data, the user's
+	// settings), in a root or not: what writes to them is asked.
+	Own  []string
+	Home string // what ~ is; default the user's
+	// HandOver is how many failures in a row make a person look at whatever is not
+	// read-only; default 5, negative: none do.
+	HandOver int
+	// Strict asks for commands that only read too, where no rule allows them.
+	Strict bool
+	// Hides: grep and glob leave out what Hidden says, and with Skips what Skipped
+	// says too. Otherwise a search above such files is asked about.
+	Hides, Skips bool
 }
 
 var _ uzda.Gate = Gate{}
@@ -51,18 +67,14 @@ var builtIn = []Rule{{Tool: "notes", Origin: "built-in"}, {Tool: "todo", Origin:
 const (
 	FromEffects = "effects"
 	FromMode    = "mode"
+	FromPaths   = "paths"    // where a path or a host leads
+	FromHandOff = "failures" // too many in a row
 )
 
 // Check judges a use. Deny rules come first, then what a person granted for the
 // session, ask rules, allow rules, and last the effects and the mode.
 func (g Gate) Check(_ context.Context, a uzda.Action) (uzda.Verdict, error) {
-	mode := a.Mode
-	if mode == "" {
-		mode = g.Mode
-	}
-	if mode == "" {
-		mode = ModeAsk
-	}
+	mode := cmp.Or(a.Mode, g.Mode, ModeAsk)
 	if !slices.Contains(Modes(), mode) {
 		return uzda.Verdict{}, fmt.Errorf("judge %s: there is no permission mode %q; the modes are %s", a.Use.Name, mode, strings.Join(Modes(), ", "))
 	}
@@ -82,35 +94,51 @@ func (g Gate) Check(_ context.Context, a uzda.Action) (uzda.Verdict, error) {
 }
 
 func (g Gate) judge(a uzda.Action, mode string) uzda.Verdict {
-	if r, ok := first(g.Rules.Deny, a, uzda.Deny); ok {
-		return r.verdict(uzda.Deny, a)
+	u := g.subject(a, mode)
+	if u.line != "" {
+		return u.command()
 	}
-	effects := believed(a.Spec)
-	own, isOwn := first(builtIn, a, uzda.Allow)
+	if r, ok := u.first(g.Rules.Deny, uzda.Deny); ok {
+		return r.verdict(uzda.Deny, a.Use.Name)
+	}
+	if v, ok := u.forbidden(); ok {
+		return v
+	}
+	own, isOwn := u.first(builtIn, uzda.Allow)
 	isOwn = isOwn && trusted(a.Spec)
-	if mode == ModePlan && !effects.ReadOnly && !isOwn {
-		return uzda.Verdict{Decision: uzda.Deny, Origin: FromMode,
-			Reason: fmt.Sprintf("the mode plan runs only what is read-only, and %s is not; say what you would do instead", a.Use.Name)}
+	if mode == ModePlan && !u.effects.ReadOnly && !isOwn {
+		return planned(a.Use.Name)
 	}
-	if r, ok := granted(a, effects); ok && !leaks(a, effects) {
-		return r.verdict(uzda.Allow, a)
+	if v, ok := u.handOver(); ok && !u.effects.ReadOnly {
+		return v
 	}
-	if r, ok := first(g.Rules.Ask, a, uzda.Ask); ok {
-		return r.verdict(uzda.Ask, a)
+	if v, ok := u.guarded(); ok {
+		return v
 	}
-	if leaks(a, effects) {
+	if r, ok := u.granted(); ok && !u.leaks() {
+		return r.verdict(uzda.Allow, a.Use.Name)
+	}
+	if r, ok := u.first(g.Rules.Ask, uzda.Ask); ok {
+		return r.verdict(uzda.Ask, a.Use.Name)
+	}
+	if u.leaks() {
 		return uzda.Verdict{Decision: uzda.Ask, Origin: FromEffects,
 			Reason: fmt.Sprintf("%s reaches beyond this machine, and its input names a secret", a.Use.Name)}
 	}
 	for _, r := range g.Rules.Allow {
-		if r.matches(a, uzda.Allow) && (!effects.Irreversible || !r.wide()) {
-			return r.verdict(uzda.Allow, a)
+		if u.matches(r, uzda.Allow) && (!u.effects.Irreversible || !r.wide()) {
+			return r.verdict(uzda.Allow, a.Use.Name)
 		}
 	}
 	if isOwn {
-		return own.verdict(uzda.Allow, a)
+		return own.verdict(uzda.Allow, a.Use.Name)
 	}
-	return byEffects(a, effects, mode)
+	return byEffects(a, u.effects, mode)
+}
+
+func planned(what string) uzda.Verdict {
+	return uzda.Verdict{Decision: uzda.Deny, Origin: FromMode,
+		Reason: fmt.Sprintf("the mode plan runs only what is read-only, and %s is not; say what you would do instead", what)}
 }
 
 // byEffects decides where no rule does.
@@ -128,7 +156,7 @@ func byEffects(a uzda.Action, e uzda.Effects, mode string) uzda.Verdict {
 		return ask(name + " reaches beyond this machine")
 	case e.ReadOnly:
 		return uzda.Verdict{Decision: uzda.Allow, Reason: name + " is read-only", Origin: FromEffects}
-	case mode == ModeEdits && (e.Idempotent || name == "write_file" || name == "edit_file"):
+	case mode == ModeEdits && (e.Idempotent || files[name] == writes):
 		return uzda.Verdict{Decision: uzda.Allow, Reason: "the mode accept-edits allows " + name, Origin: FromMode}
 	}
 	return ask(name + " changes something")
@@ -153,63 +181,14 @@ func believed(s uzda.ToolSpec) uzda.Effects {
 	return e
 }
 
-// leaks says whether a use would carry a secret out. The model never saw its
-// value, but it may have been told to write its name.
-func leaks(a uzda.Action, e uzda.Effects) bool {
-	return e.OpenWorld && bytes.Contains(a.Use.Input, []byte(secretOpen))
-}
-
-// granted finds what a person allowed for the session. What is irreversible is
-// asked every time, with its arguments.
-func granted(a uzda.Action, e uzda.Effects) (Rule, bool) {
-	if e.Irreversible {
-		return Rule{}, false
-	}
-	for _, g := range a.Grants {
-		r, err := Parse(uzda.Allow, g.Rule, "granted")
-		if err != nil || !r.matches(a, uzda.Allow) {
-			continue
-		}
-		if g.By != "" {
-			r.Origin += " by " + g.By
-		}
-		return r, true
-	}
-	return Rule{}, false
-}
-
-// Propose returns the rule that "for this session" would grant for a use: its
-// tool. It is empty for what is asked every time: the irreversible, and a secret
-// that would leave.
-func Propose(a uzda.Action) string {
-	name := a.Use.Name
-	if e := believed(a.Spec); e.Irreversible || leaks(a, e) {
-		return ""
-	}
-	if r, err := Parse(uzda.Allow, name, ""); err != nil || r.Tool != name || r.wide() {
-		return ""
-	}
-	return name
-}
-
-func (r Rule) verdict(d uzda.Decision, a uzda.Action) uzda.Verdict {
+func (r Rule) verdict(d uzda.Decision, what string) uzda.Verdict {
 	verb := map[uzda.Decision]string{uzda.Allow: "allows", uzda.Ask: "asks for", uzda.Deny: "denies"}[d]
-	reason := fmt.Sprintf("the rule %s (%s) %s %s", r, r.Origin, verb, a.Use.Name)
+	reason := fmt.Sprintf("the rule %s (%s) %s %s", r, r.Origin, verb, what)
 	if r.Origin == "" {
-		reason = fmt.Sprintf("the rule %s %s %s", r, verb, a.Use.Name)
+		reason = fmt.Sprintf("the rule %s %s %s", r, verb, what)
 	}
-	if r.blind() {
-		reason += "; its pattern cannot be judged yet, so it holds for every use"
+	if r.kind() == ofNothing {
+		reason += "; its pattern is of no form that is known, so it holds for every use"
 	}
 	return uzda.Verdict{Decision: d, Reason: reason, Rule: r.String(), Origin: r.Origin}
-}
-
-// first finds the first rule of a list that matches.
-func first(list []Rule, a uzda.Action, d uzda.Decision) (Rule, bool) {
-	for _, r := range list {
-		if r.matches(a, d) {
-			return r, true
-		}
-	}
-	return Rule{}, false
 }

@@ -22,17 +22,22 @@ type Rule struct {
 	// Tool is a tool's name, with * for any run of characters, or a name that
 	// other hosts use, such as Bash.
 	Tool string
-	// Param is the argument that Spec is a pattern of; "" where Spec is of a form
-	// of the tool's own, such as a command or a path.
+	// Param is the argument that Spec is a pattern of: a name, or a JSON pointer as
+	// /order/amount. It is "" where Spec is of a form of the tool's own, such as a
+	// command or a path.
 	Param string
 	Spec  string // "": any use
+	More  string // more conditions that must hold too: PARAM:PATTERN, with ", " between
 	// Origin says where the rule stands: a flag, file:line, built-in, granted.
 	Origin string
+	// Dir is the folder that a path /x of the rule is relative to: that of the file
+	// which the rule stands in; "": the session's.
+	Dir string
 }
 
 // aliases are the names that other hosts use, and our tools that they mean.
 var aliases = map[string][]string{
-	"Bash": {"shell"}, "Read": {"read_file"}, "Edit": {"edit_file", "write_file"}, "MultiEdit": {"edit_file"}, "Write": {"write_file"},
+	"Bash": {"shell"}, "Read": {"read_file"}, "Edit": {"edit_file", "write_file", "delete_file"}, "MultiEdit": {"edit_file"}, "Write": {"write_file"},
 	"Glob": {"glob"}, "Grep": {"grep"}, "WebFetch": {"fetch"}, "TodoWrite": {"todo"},
 }
 
@@ -51,7 +56,7 @@ const example = `a rule is Tool or Tool(pattern), for example shell, Read, mcp__
 
 var (
 	toolName  = lazily(`^[\pL\pN_.:/*-]+$`)
-	paramName = lazily(`^[\pL_][\pL\pN_.-]*$`)
+	paramName = lazily(`^([\pL_][\pL\pN_.-]*|(/[^/:,()\s]+)+)$`)
 )
 
 // lazily compiles a pattern at its first use: classes of Unicode are large, and
@@ -64,6 +69,9 @@ func lazily(expr string) func() *regexp.Regexp {
 // Parse reads.
 func Parse(list uzda.Decision, text, origin string) (Rule, error) {
 	r, err := parse(strings.TrimSpace(text))
+	if err == nil {
+		err = r.sound(list)
+	}
 	if err == nil && list == uzda.Allow {
 		err = r.mayAllow()
 	}
@@ -110,19 +118,102 @@ func parse(text string) (Rule, error) {
 	r.Spec = spec
 	param, value, ok := strings.Cut(spec, ":")
 	if ok && r.takes(param) {
-		r.Param, r.Spec = param, strings.TrimSpace(value)
-		if r.Spec == "" {
+		r.Param = param
+		value, r.More = r.more(value)
+		if r.Spec = strings.TrimSpace(value); r.Spec == "" {
 			return r, fmt.Errorf("there is no value after %s:; write %s(%s:*) for any value", param, tool, param)
 		}
 	}
 	return r, nil
 }
 
+// more cuts a value from the conditions after it. A comma that no condition
+// follows belongs to the value.
+func (r Rule) more(value string) (first, more string) {
+	for at := 0; ; {
+		i := strings.IndexByte(value[at:], ',')
+		if i < 0 {
+			return value, ""
+		}
+		at += i
+		if param, _, ok := strings.Cut(strings.TrimSpace(value[at+1:]), ":"); ok && r.takes(param) {
+			return value[:at], strings.TrimSpace(value[at+1:])
+		}
+		at++
+	}
+}
+
+// conditions are the arguments that the rule names, each with its pattern.
+func (r Rule) conditions() []Rule {
+	first := r
+	first.More = ""
+	list := []Rule{first}
+	for rest := r.More; rest != ""; {
+		c := Rule{Tool: r.Tool, Dir: r.Dir}
+		param, value, _ := strings.Cut(rest, ":")
+		value, rest = r.more(value)
+		c.Param, c.Spec = param, strings.TrimSpace(value)
+		list = append(list, c)
+	}
+	return list
+}
+
+// sound looks for what is wrong in the patterns of a rule.
+func (r Rule) sound(list uzda.Decision) error {
+	for _, c := range r.conditions() {
+		switch kind := c.kind(); {
+		case c.Spec == "" && (c.Param != "" || r.More != ""):
+			return fmt.Errorf("there is no value after %s:; write %s:* for any value", c.Param, c.Param)
+		case c.Spec == "":
+		case kind == ofPaths:
+			if _, err := parsePattern(c.Spec); err != nil {
+				return err
+			}
+		case kind == ofFetch:
+			if err := checkFetch(c, list == uzda.Allow); err != nil {
+				return err
+			}
+		case kind == ofArguments && c.Param != "":
+			if _, _, err := parseBound(c.Spec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// What a pattern is about.
+const (
+	ofArguments = iota
+	ofCommands
+	ofPaths
+	ofFetch
+	ofNothing // that is known here
+)
+
+// kind says what the rule's pattern is about.
+func (r Rule) kind() int {
+	for _, t := range r.tools() {
+		switch {
+		case t == "shell" && (r.Param == "" || r.Param == "command"):
+			return ofCommands
+		case t == "fetch" && (r.Param == "" || r.Param == "url" || r.Param == "domain"):
+			return ofFetch
+		case files[t] != 0 && (r.Param == "" || r.Param == "path"):
+			return ofPaths
+		}
+	}
+	if r.Param == "" && strings.Trim(r.Spec, "*") != "" {
+		return ofNothing
+	}
+	return ofArguments
+}
+
 // specials are the tools whose patterns have a form of their own, with the
 // arguments that a pattern may name nevertheless.
 var specials = map[string][]string{
-	"shell": {"command"}, "fetch": {"url"},
-	"read_file": {"path"}, "write_file": {"path", "content"}, "edit_file": {"path", "old", "new"},
+	"shell": {"command"}, "fetch": {"url", "domain"},
+	"read_file": {"path"}, "write_file": {"path", "content"}, "edit_file": {"path", "old", "new"}, "delete_file": {"path"},
 	"glob": {"pattern", "path"}, "grep": {"pattern", "path"},
 }
 
@@ -177,44 +268,38 @@ func (r Rule) String() string {
 		return r.Tool
 	case r.Param == "":
 		return r.Tool + "(" + r.Spec + ")"
+	case r.More == "":
+		return r.Tool + "(" + r.Param + ":" + r.Spec + ")"
 	}
-	return r.Tool + "(" + r.Param + ":" + r.Spec + ")"
+	return r.Tool + "(" + r.Param + ":" + r.Spec + ", " + r.More + ")"
 }
 
-// judged are arguments that mean more than their letters: one command may hold
-// two, two paths may be one place.
-var judged = []string{"command", "cmd", "script", "code", "path", "file", "file_path", "filename", "url", "uri", "sql"}
-
-// blind says whether the pattern cannot be judged by this program yet: those of
-// commands, paths and hosts need to be understood, not compared.
-func (r Rule) blind() bool {
-	if strings.Trim(r.Spec, "*") == "" { // any value
-		return false
-	}
-	return r.Param == "" || slices.Contains(judged, strings.ToLower(r.Param))
-}
+// bare says whether the rule holds for every use of its tools.
+func (r Rule) bare() bool { return strings.Trim(r.Spec, "*") == "" && r.Param == "" && r.More == "" }
 
 // Warning says what a person should know of a rule in a list; it is empty for
-// most. A pattern that cannot be judged yet counts as the worst: a rule that
+// most. A pattern that nothing here can judge counts as the worst: a rule that
 // denies or asks holds for every use of its tool, one that allows for none.
 func (r Rule) Warning(list uzda.Decision) string {
-	switch {
-	case !r.blind():
-		return ""
-	case list == uzda.Allow && r.exact():
-		return fmt.Sprintf("allow rule %s: only the very same %s is allowed; nothing else is understood yet", r, r.Param)
-	case list == uzda.Allow:
-		return fmt.Sprintf("allow rule %s: patterns of commands, paths and hosts cannot be judged yet, so it allows nothing; allow %s, or answer when asked", r, r.Tool)
+	switch kind := r.kind(); {
+	case kind == ofNothing && list == uzda.Allow:
+		return fmt.Sprintf("allow rule %s: the pattern is of no form that is known for %s, so it allows nothing; write %s(ARGUMENT:PATTERN), or allow %s", r, r.Tool, r.Tool, r.Tool)
+	case kind == ofNothing:
+		return fmt.Sprintf("%s rule %s: the pattern is of no form that is known for %s, so it holds for every use; write %s(ARGUMENT:PATTERN)", list, r, r.Tool, r.Tool)
+	case kind == ofCommands && list == uzda.Allow && !r.bare() && strings.HasPrefix(r.Spec, "*"):
+		return fmt.Sprintf("allow rule %s: it spells out no word of a command before the *, so it allows nothing; begin it with the program", r)
 	}
-	return fmt.Sprintf("%s rule %s: patterns of commands, paths and hosts cannot be judged yet, so it holds for every use of %s", list, r, r.Tool)
+	return ""
 }
-
-// exact says whether the rule names one value and no pattern.
-func (r Rule) exact() bool { return r.Param != "" && !strings.Contains(r.Spec, "*") }
 
 // Add parses rules into one of the lists. It returns the warnings; a rule that
 // is wrong ends it with an error.
 func (rs *Rules) Add(list uzda.Decision, origin string, texts ...string) (warnings []string, err error) {
+	return rs.AddFrom("", list, origin, texts...)
+}
+
+// AddFrom is Add for rules of a file: dir is the folder that it lies in.
+func (rs *Rules) AddFrom(dir string, list uzda.Decision, origin string, texts ...string) (warnings []string, err error) {
 	to := map[uzda.Decision]*[]Rule{uzda.Deny: &rs.Deny, uzda.Ask: &rs.Ask, uzda.Allow: &rs.Allow}[list]
 	if to == nil {
 		return nil, fmt.Errorf("add rules: there is no list %q; the lists are deny, ask and allow", list)
@@ -227,6 +312,7 @@ func (rs *Rules) Add(list uzda.Decision, origin string, texts ...string) (warnin
 		if w := r.Warning(list); w != "" {
 			warnings = append(warnings, w)
 		}
+		r.Dir = dir
 		*to = append(*to, r)
 	}
 	return warnings, nil

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os/user"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
 	"github.com/uzda-dev/uzda/policy"
 )
 
@@ -47,7 +44,7 @@ func (a *app) answerCommand(name, short, long string, d uzda.Decision) *cobra.Co
 	c.Flags().BoolVar(&ans.all, "all", false, "all calls that wait")
 	c.Flags().BoolVar(&ans.resume, "resume", false, "go on with the session here")
 	if d == uzda.Allow {
-		c.Flags().StringVar(&ans.scope, "scope", "once", "once, or session: further calls of this tool in this session too")
+		c.Flags().StringVar(&ans.scope, "scope", "once", "once; session: also what the proposed rule covers, in this session; rule: for ever, as a rule in your settings")
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
 		w, err := a.open(c)
@@ -62,24 +59,29 @@ func (a *app) answerCommand(name, short, long string, d uzda.Decision) *cobra.Co
 
 // answer records the answer, and goes on where that was asked for.
 func (w *work) answer(ctx context.Context, name string, uses []string, ans ruling) error {
-	if ans.scope != "" && ans.scope != "once" && ans.scope != "session" {
-		return usage("--scope is once or session, not %q", ans.scope)
+	if !slices.Contains([]string{"", "once", scopeSession, scopeRule}, ans.scope) {
+		return usage("--scope is once, session or rule, not %q", ans.scope)
 	}
 	id, s, err := w.goes(ctx, name)
 	if err != nil {
 		return err
 	}
-	waiting := s.Waits()
-	chosen, err := choose(id, waiting, uses, ans)
+	chosen, err := choose(id, s, uses, ans)
 	if err != nil {
 		return err
 	}
 	h := w.host(nil)
 	for _, u := range chosen {
-		if _, err := h.Post(ctx, id, answered(u, ans)); err != nil {
+		rule := ruleFor(id, s, u)
+		if ans.scope == scopeRule {
+			if err := w.learn(rule); err != nil {
+				return err
+			}
+		}
+		if _, err := h.Post(ctx, id, answered(u, ans, rule)); err != nil {
 			return failed(id, err)
 		}
-		fmt.Fprintf(w.err, "%s: use %s, %s %s\n", said[ans.decision], u.ID, safe(u.Name), safe(uzda.Clip(string(u.Args()), 200)))
+		fmt.Fprintf(w.err, "%s: use %s, %s %s%s\n", said[ans.decision], u.ID, safe(u.Name), safe(uzda.Clip(string(u.Args()), 200)), reach(ans, rule))
 	}
 	root, err := w.rootOf(ctx, id, s)
 	if err != nil {
@@ -105,17 +107,60 @@ func (w *work) answer(ctx context.Context, name string, uses []string, ans rulin
 
 var said = map[uzda.Decision]string{uzda.Allow: "Approved", uzda.Deny: "Denied"}
 
-func answered(u agent.Open, ans ruling) uzda.Answered {
+// The scopes of an answer besides once. A rule counts in the session at once, and
+// from then on in every session.
+const (
+	scopeSession = "session"
+	scopeRule    = "rule"
+)
+
+// ruleFor is the rule that an approval of more than once would give; "" where each
+// call must be looked at.
+func ruleFor(id uzda.SessionID, s *agent.State, u agent.Open) string {
+	if u.Spec == nil {
+		return ""
+	}
+	return policy.Propose(uzda.Action{Session: id, Use: uzda.Use{Session: id, ID: u.ID, Name: u.Name, Input: u.Args(), Dir: s.Opened.Dir},
+		Spec: *u.Spec, Dir: s.Opened.Dir, Mode: s.Gear.Mode})
+}
+
+func answered(u agent.Open, ans ruling, rule string) uzda.Answered {
 	b := uzda.Answered{Use: u.ID, Hash: u.Judged.Hash, Verdict: uzda.Verdict{Decision: ans.decision, Reason: ans.reason},
 		Scope: uzda.ScopeOnce, By: person()}
-	if ans.scope == "session" {
-		b.Scope, b.Rule = uzda.ScopeSession, policy.Propose(uzda.Action{Use: uzda.Use{Name: u.Name, Input: u.Args()}, Spec: *u.Spec})
+	if ans.scope == scopeSession || ans.scope == scopeRule {
+		b.Scope, b.Rule = uzda.ScopeSession, rule
 	}
 	return b
 }
 
+// reach says how far an answer reaches.
+func reach(ans ruling, rule string) string {
+	switch ans.scope {
+	case scopeSession:
+		return "; for this session: " + safe(rule)
+	case scopeRule:
+		return "; from now on: " + safe(rule)
+	}
+	return ""
+}
+
+// learn writes a rule into the user's own settings.
+func (w *work) learn(rule string) error {
+	path := config.UserFile(config.Options{Dir: w.dir, Env: w.env})
+	if path == "" {
+		return fail(uzda.ConfigError, "approve it once, or for the session", "there is no place for your own settings: HOME is not set")
+	}
+	at, err := config.AddRule(path, uzda.Allow, rule)
+	if err != nil {
+		return fail(uzda.ConfigError, "approve it once, or for the session", "%v", err)
+	}
+	fmt.Fprintf(w.err, "The rule %s stands in %s:%d\n", safe(rule), path, at)
+	return nil
+}
+
 // choose finds the calls that an answer is for.
-func choose(id uzda.SessionID, waiting []agent.Open, uses []string, ans ruling) ([]agent.Open, error) {
+func choose(id uzda.SessionID, s *agent.State, uses []string, ans ruling) ([]agent.Open, error) {
+	waiting := s.Waits()
 	if len(waiting) == 0 {
 		return nil, fail(uzda.ConfigError, "`uzda show "+string(id)+"` shows where it is", "nothing waits for approval in session %s", id)
 	}
@@ -140,8 +185,8 @@ func choose(id uzda.SessionID, waiting []agent.Open, uses []string, ans ruling) 
 		if ans.hash != "" && ans.hash != u.Judged.Hash {
 			return nil, fail(uzda.ConfigError, "look at it again: uzda show "+string(id), "use %s is no longer what was shown: its hash is %s", u.ID, u.Judged.Hash)
 		}
-		if ans.scope == "session" && u.Spec != nil && u.Spec.Effects.Irreversible {
-			return nil, fail(uzda.ConfigError, "approve it once", "%s cannot be taken back, so it is approved call by call", u.Name)
+		if (ans.scope == scopeSession || ans.scope == scopeRule) && ruleFor(id, s, u) == "" {
+			return nil, fail(uzda.ConfigError, "approve it once", "no rule fits use %s of %s: it is approved call by call", u.ID, u.Name)
 		}
 	}
 	return chosen, nil
@@ -164,130 +209,6 @@ func person() string {
 		return u.Username
 	}
 	return "somebody"
-}
-
-// linesOf reads what a person types; the channel is closed at the end of input.
-func linesOf(in io.Reader) <-chan string {
-	lines := make(chan string)
-	go func() {
-		defer close(lines)
-		for s := bufio.NewScanner(in); s.Scan(); {
-			lines <- s.Text()
-		}
-	}()
-	return lines
-}
-
-// askPerson shows what waits and takes the answers from the terminal; false if
-// it was left waiting. End of input means no answer. An answer that comes from
-// elsewhere meanwhile counts too.
-func (r *runner) askPerson(ctx context.Context, s *agent.State) (bool, error) {
-	answered := false
-	for _, p := range pendingIn(ctx, r.store, r.id, "", s) {
-		id := r.id
-		if p.Session != "" {
-			id = p.Session
-		}
-		u, err := r.waits(ctx, id, p.Use)
-		if err != nil {
-			return answered, err
-		}
-		if u == nil {
-			continue
-		}
-		r.showUse(*u)
-		d, err := r.answerTo(ctx, id, *u)
-		if err != nil || d == left {
-			return answered, err
-		}
-		answered = true
-	}
-	return answered, nil
-}
-
-// waits finds a use that waits for approval; nil if it does not any more.
-func (r *runner) waits(ctx context.Context, id uzda.SessionID, use uzda.UseID) (*agent.Open, error) {
-	s, err := agent.Load(ctx, r.store, id)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range s.Waits() {
-		if u.ID == use {
-			return &u, nil
-		}
-	}
-	return nil, nil
-}
-
-// left says that a question was not answered.
-const left uzda.Decision = "left"
-
-// answerTo asks until there is an answer, here or from elsewhere.
-func (r *runner) answerTo(ctx context.Context, id uzda.SessionID, u agent.Open) (uzda.Decision, error) {
-	const question = "Allow it? [y]es once, yes for this [s]ession, [n]o, [l]eave it waiting: "
-	look := time.NewTicker(250 * time.Millisecond)
-	defer look.Stop()
-	fmt.Fprint(r.err, question)
-	for {
-		select {
-		case <-ctx.Done():
-			fmt.Fprintln(r.err)
-			return left, nil
-		case <-look.C:
-			if now, err := r.waits(ctx, id, u.ID); err != nil || now == nil || now.Judged.Hash != u.Judged.Hash {
-				fmt.Fprintln(r.err, "\nIt was answered elsewhere.")
-				return uzda.Allow, err
-			}
-		case line, ok := <-r.lines():
-			ans, known := rulingOf(line)
-			switch {
-			case !ok:
-				fmt.Fprintln(r.err)
-				return left, nil
-			case !known:
-				fmt.Fprint(r.err, "Please type y, s, n or l. "+question)
-			case ans.decision == left:
-				return left, nil
-			case ans.scope == "session" && u.Spec.Effects.Irreversible:
-				fmt.Fprint(r.err, u.Name+" cannot be taken back, so it is allowed call by call: y, n or l. ")
-			default:
-				_, err := r.host.Post(ctx, id, answered(u, ans))
-				return ans.decision, err
-			}
-		}
-	}
-}
-
-// answerOf reads what a person typed.
-func rulingOf(line string) (ruling, bool) {
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return ruling{decision: uzda.Allow}, true
-	case "s", "session":
-		return ruling{decision: uzda.Allow, scope: "session"}, true
-	case "n", "no":
-		return ruling{decision: uzda.Deny}, true
-	case "l", "leave":
-		return ruling{decision: left}, true
-	}
-	return ruling{}, false
-}
-
-// showUse shows exactly what would run.
-func (r *runner) showUse(u agent.Open) {
-	fmt.Fprintf(r.err, "\n%s wants to run (%s):\n", safe(u.Name), safe(u.Judged.Verdict.Reason))
-	text := u.Judged.Preview
-	if text == "" {
-		var v any
-		if json.Unmarshal(u.Args(), &v) == nil {
-			if raw, err := json.MarshalIndent(v, "", "  "); err == nil {
-				text = string(raw)
-			}
-		}
-	}
-	for line := range strings.Lines(safeLines(text)) {
-		fmt.Fprintln(r.err, "  │ "+strings.TrimRight(line, "\n"))
-	}
 }
 
 func (a *app) resolveCommand() *cobra.Command {

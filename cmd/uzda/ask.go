@@ -189,9 +189,10 @@ func sizeOf(req *uzda.Request) int {
 }
 
 // say makes a request with one message. The model thinks as little as it can, if
-// the settings do not say otherwise.
+// the settings do not say otherwise; a choice of theirs is of other tools.
 func (w *work) say(t target, text string) *uzda.Request {
 	p := t.Params
+	p.Choice = ""
 	if words := w.prices.Efforts(t.ID); p.Effort == "" && slices.Contains(words, "low") && !w.prices.Model(t.ID).Lacks(cost.Effort) {
 		p.Effort = "low"
 	}

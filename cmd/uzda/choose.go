@@ -19,16 +19,16 @@ import (
 // model finds the model that answers and makes it ready: that of the flag, that
 // which the session had, that of the settings, the agent's own, or one that can
 // be reached.
-func (w *work) model(ctx context.Context, ofAgent, ofSession string) (uzda.Model, uzda.Params, error) {
+func (w *work) model(ctx context.Context, ofAgent, ofSession string) (uzda.Model, target, error) {
 	t, err := w.pick(ctx, ofAgent, ofSession)
 	if err != nil {
-		return nil, uzda.Params{}, err
+		return nil, t, err
 	}
 	if t.found != "" {
 		fmt.Fprintf(w.err, "uzda: no model is named, so it is %s:\n      %s (--model names another, `uzda init` writes it down)\n", safe(t.ID), safe(t.found))
 	}
 	m, err := w.ready(ctx, t)
-	return m, t.Params, err
+	return m, t, err
 }
 
 func (w *work) pick(ctx context.Context, ofAgent, ofSession string) (target, error) {
@@ -139,9 +139,8 @@ func noModel(without []string, servers []server) error {
 		"no model is named: %s", why)
 }
 
-// ready makes the model of a target, with its fallbacks. Where some of them cannot
-// be had now, the others do; it is an error if none can.
-func (w *work) ready(ctx context.Context, t target) (uzda.Model, error) {
+// chain is a target with its fallbacks.
+func (w *work) chain(t target) ([]target, error) {
 	chain := []target{t}
 	for _, name := range t.Fallback {
 		f, err := w.target(name, w.cfg.Origin("models."+t.named+".fallback"))
@@ -149,6 +148,16 @@ func (w *work) ready(ctx context.Context, t target) (uzda.Model, error) {
 			return nil, err
 		}
 		chain = append(chain, f)
+	}
+	return chain, nil
+}
+
+// ready makes the model of a target, with its fallbacks. Where some of them cannot
+// be had now, the others do; it is an error if none can.
+func (w *work) ready(ctx context.Context, t target) (uzda.Model, error) {
+	chain, err := w.chain(t)
+	if err != nil {
+		return nil, err
 	}
 	var models []uzda.Model
 	var first error
@@ -179,6 +188,7 @@ func (w *work) ready(ctx context.Context, t target) (uzda.Model, error) {
 // which its provider may not know.
 func (t target) over(p uzda.Params) uzda.Params {
 	p.Temperature, p.Effort, p.Options, p.Stops = t.Params.Temperature, t.Params.Effort, t.Params.Options, t.Params.Stops
+	p.Choice, p.NoParallel, p.Strict = t.Params.Choice, t.Params.NoParallel, t.Params.Strict
 	return p
 }
 

@@ -135,6 +135,7 @@ func TestDocsCommands(t *testing.T) { // case:U07
 	if err := shop.Build(t.Context(), filepath.Join(p.dir, "shop.db")); err != nil {
 		t.Fatal(err)
 	}
+	p.file("turns.txt", "How many orders are there?\n") // of the page about chat
 	all := fences(t)
 	for _, f := range all {
 		if f.page == "scripted-models.md" && f.kind == "json" {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -17,6 +17,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
+	"github.com/uzda-dev/uzda/cmd/uzda/line"
 )
 
 // app is one invocation of the program.
@@ -26,14 +27,21 @@ type app struct {
 	err      io.Writer
 	env      []string
 	args     []string
-	dir      string               // working directory
-	tty      bool                 // a person can be asked
-	plain    bool                 // no colour, no cursor
-	width    int                  // columns of the terminal that progress goes to
-	settings *config.Config       // once they have been read
-	lines    func() <-chan string // what a person types
+	dir      string         // working directory
+	tty      bool           // a person can be asked
+	plain    bool           // no colour, no cursor
+	width    int            // columns of the terminal that progress goes to
+	settings *config.Config // once they have been read
+	talk     *talk          // with the person at the terminal
 	now      func() time.Time
 	signals  context.Context
+	catch    atomic.Pointer[catch] // nil: a signal ends the program
+}
+
+// catch is what a command does with signals that it takes itself.
+type catch struct {
+	interrupt func() // for each Ctrl-C
+	restore   func() // before the program ends at once
 }
 
 func main() {
@@ -43,19 +51,34 @@ func main() {
 	ctx, stop := context.WithCancelCause(context.Background())
 	calls := make(chan os.Signal, 2)
 	signal.Notify(calls, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-calls
-		stop(fmt.Errorf("stopped by %s", s))
-		<-calls
-		os.Exit(uzda.CancelledByUser.Exit()) // a second one: at once
-	}()
 	a := &app{in: os.Stdin, err: os.Stderr, env: os.Environ(), args: os.Args[1:], now: time.Now, signals: ctx,
 		tty:   terminal(os.Stdin) && terminal(os.Stderr),
 		plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !terminal(os.Stderr),
 		width: columns(os.Stderr)}
 	a.out = &output{w: os.Stdout, tty: terminal(os.Stdout), gone: func() { stop(errGone) }}
-	a.lines = sync.OnceValue(func() <-chan string { return linesOf(a.in) })
+	a.talk = &talk{desk: line.NewPlain(a.in, a.err, true), stop: func() {}}
+	go a.listen(calls, stop)
 	os.Exit(a.run())
+}
+
+// listen cancels what runs for the first signal, and ends the program for the second.
+func (a *app) listen(calls <-chan os.Signal, stop context.CancelCauseFunc) {
+	for again := false; ; {
+		s := <-calls
+		c := a.catch.Load()
+		switch {
+		case c != nil && s == os.Interrupt:
+			c.interrupt()
+			continue
+		case again:
+			if c != nil {
+				c.restore()
+			}
+			os.Exit(uzda.CancelledByUser.Exit())
+		}
+		again = true
+		stop(fmt.Errorf("stopped by %s", s))
+	}
 }
 
 var errGone = errors.New("whoever read the output has gone")

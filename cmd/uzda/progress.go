@@ -15,6 +15,7 @@ import (
 // while it waits.
 type progress struct {
 	w    io.Writer
+	flow *flow // shows replies as they come; nil: they are not shown
 	now  func() time.Time
 	show bool // results too
 	room int  // columns of a line
@@ -26,6 +27,7 @@ type progress struct {
 	waits string // for what, since when
 	since time.Time
 	names map[uzda.UseID]string
+	gists map[uzda.UseID]string // what a call is about, in a few words
 	begun map[uzda.UseID]time.Time
 	asked time.Time
 }
@@ -34,14 +36,31 @@ func newProgress(w io.Writer, now func() time.Time, show bool, columns int) *pro
 	if columns < 40 {
 		columns = 120 // no terminal, or none that says its width
 	}
-	return &progress{w: w, now: now, show: show, room: columns, since: now(), names: map[uzda.UseID]string{}, begun: map[uzda.UseID]time.Time{}}
+	return &progress{w: w, now: now, show: show, room: columns, since: now(), names: map[uzda.UseID]string{}, gists: map[uzda.UseID]string{}, begun: map[uzda.UseID]time.Time{}}
+}
+
+// streams lets the replies be shown on a terminal as they come.
+func (p *progress) streams(out io.Writer, colours paint) {
+	p.flow = &flow{w: out, p: colours}
+	p.w = breaker{p.w, p.flow}
+}
+
+// breaker ends the line of a reply before another is written.
+type breaker struct {
+	w    io.Writer
+	flow *flow
+}
+
+func (b breaker) Write(text []byte) (int, error) {
+	b.flow.end()
+	return b.w.Write(text)
 }
 
 // prime tells what the session was doing before.
 func (p *progress) prime(s *agent.State) {
 	p.steps = s.Turn.Steps
 	for _, u := range s.Uses {
-		p.names[u.ID] = u.Name
+		p.names[u.ID], p.gists[u.ID] = u.Name, gist(u.Input)
 	}
 }
 
@@ -55,7 +74,14 @@ func (p *progress) event(e uzda.Event) {
 	case uzda.Asked:
 		p.steps, p.model, p.asked = p.steps+1, b.Model, e.At
 		p.wait("the model " + b.Model)
+	case uzda.Restarted:
+		if p.flow != nil {
+			p.flow.reset()
+		}
 	case uzda.Streaming:
+		if p.flow != nil {
+			p.flow.piece(b.Delta)
+		}
 		if b.Delta.Kind == "text" && p.model != "" {
 			p.got += len(b.Delta.Text)
 			p.wait(fmt.Sprintf("the model %s, which has said %s bytes", p.model, thousands(p.got)))
@@ -64,14 +90,17 @@ func (p *progress) event(e uzda.Event) {
 		p.got = 0
 		p.said(e, b)
 	case uzda.Broken:
-		p.fault("model", b.Active, "the reply did not come: "+b.Error)
+		if p.flow != nil {
+			p.flow.reset()
+		}
+		p.fault("model", b.Active, "", "the reply did not come: "+b.Error)
 	case uzda.Tried:
 		p.tried(b.Attempt)
 	case uzda.Noted:
 		fmt.Fprintf(p.w, "     note of %s: %s\n", safe(b.By), strings.ReplaceAll(safeLines(b.Text), "\n", "\n       "))
 	case uzda.Started:
 		p.begun[b.Use] = e.At
-		p.wait("the tool " + p.names[b.Use])
+		p.wait("the tool " + uzda.OneLine(p.names[b.Use]+" "+p.gists[b.Use], 60))
 	case uzda.Returned:
 		if b.Pending != nil {
 			p.wait(b.Pending.On + " for " + p.names[b.Result.Use])
@@ -97,13 +126,19 @@ func (p *progress) said(e uzda.Event, b uzda.Said) {
 	n := 0
 	for _, u := range b.Message.Uses() {
 		n++
-		p.names[uzda.UseID(fmt.Sprintf("%d.%d", e.Seq, n))] = u.Name
+		id := uzda.UseID(fmt.Sprintf("%d.%d", e.Seq, n))
+		p.names[id], p.gists[id] = u.Name, gist(u.Input)
 	}
 	money := short(b.Cost)
 	if b.Unknown {
 		money = "$?"
 	}
-	p.line("model", b.Active, fmt.Sprintf("%s tokens  %s", thousands(b.Usage.Total()), money), b.Message.String())
+	note := b.Message.String()
+	if p.flow != nil {
+		p.flow.said(b.Message)
+		note = ""
+	}
+	p.line("model", b.Active, fmt.Sprintf("%s tokens  %s", thousands(b.Usage.Total()), money), note)
 	if n == 0 {
 		p.wait("the check of the answer")
 	} else {
@@ -121,7 +156,7 @@ func (p *progress) tried(a uzda.Attempt) {
 	if wait > 0 {
 		what += fmt.Sprintf(" in %.1f s", wait.Seconds())
 	}
-	p.fault("model", 0, what+": "+a.Error)
+	p.fault("model", 0, "", what+": "+a.Error)
 	p.wait("the model " + p.model)
 }
 
@@ -133,23 +168,23 @@ func (p *progress) returned(e uzda.Event, r uzda.ToolResult) {
 	}
 	switch {
 	case r.IsError:
-		p.fault(name, took, string(r.Code)+": "+r.Blocks.String())
+		p.fault(name, took, p.gists[r.Use], string(r.Code)+": "+r.Blocks.String())
 	case p.show:
 		p.line(name, took, "", r.Blocks.String())
 	default:
-		p.line(name, took, "", "")
+		p.line(name, took, "", p.gists[r.Use])
 	}
 }
 
 // fault is a line with a reason, which must be readable: what does not fit stands
 // below it.
-func (p *progress) fault(what string, took time.Duration, why string) {
+func (p *progress) fault(what string, took time.Duration, about, why string) {
 	why = uzda.OneLine(safe(uzda.Clip(why, faultSize)), faultSize)
-	if head := 52; head+uzda.Columns(why) <= p.room {
+	if head := 34; about == "" && head+uzda.Columns(why) <= p.room {
 		p.line(what, took, "", why)
 		return
 	}
-	p.line(what, took, "", "")
+	p.line(what, took, "", about)
 	for _, l := range wrap(why, p.room-7) {
 		fmt.Fprintln(p.w, "       "+l)
 	}
@@ -160,8 +195,11 @@ const faultSize = 600 // bytes of a reason
 // line is "step  tool  seconds  tokens  dollars  note", on one line of the terminal.
 func (p *progress) line(what string, took time.Duration, tokens, note string) {
 	line := fmt.Sprintf("%3d  %s %7.2f s", p.steps, pad(uzda.OneLine(what, 16), 16), took.Seconds())
-	if tokens != "" || note != "" {
+	switch {
+	case tokens != "":
 		line += fmt.Sprintf("  %-18s ", tokens)
+	case note != "":
+		line += "  "
 	}
 	fmt.Fprintln(p.w, strings.TrimRight(line+uzda.OneLine(note, p.room-uzda.Columns(line)), " "))
 }

@@ -297,14 +297,9 @@ func (w *work) client(file string) (*http.Client, error) {
 	if c := w.clients[file]; c != nil {
 		return c, nil
 	}
-	transport, err := wire.Transport(func(name string) string {
-		if name == "UZDA_CA_FILE" {
-			return file
-		}
-		return w.getenv(name)
-	})
+	transport, err := w.transport(file)
 	if err != nil {
-		return nil, fail(uzda.ConfigError, "http.ca_file ("+w.cfg.Origin("http.ca_file")+") and the proxy variables say how the network is reached", "%v", err)
+		return nil, err
 	}
 	if w.clients == nil {
 		w.clients = map[string]*http.Client{}
@@ -316,6 +311,20 @@ func (w *work) client(file string) (*http.Client, error) {
 	}
 	w.closes = append(w.closes, func() error { transport.CloseIdleConnections(); return nil })
 	return w.clients[file], nil
+}
+
+// transport is how the network is reached.
+func (w *work) transport(file string) (*http.Transport, error) {
+	t, err := wire.Transport(func(name string) string {
+		if name == "UZDA_CA_FILE" {
+			return file
+		}
+		return w.getenv(name)
+	})
+	if err != nil {
+		return nil, fail(uzda.ConfigError, "http.ca_file ("+w.cfg.Origin("http.ca_file")+") and the proxy variables say how the network is reached", "%v", err)
+	}
+	return t, nil
 }
 
 // build makes the model of a target, without asking anybody.
@@ -372,4 +381,29 @@ func (w *work) checkParams(t target) error {
 		hint = "did you mean " + near[0] + "? " + hint
 	}
 	return fail(uzda.ConfigError, hint, "model %s: effort (%s) is %q, which %s does not know", t.given, w.cfg.Origin("models."+t.named+".effort"), effort, t.ID)
+}
+
+// checkChoice refuses a choice of a tool that the agent has not, as the provider
+// would at each request.
+func (w *work) checkChoice(t target, tools []uzda.Tool) error {
+	chain, err := w.chain(t)
+	if err != nil {
+		return err
+	}
+	words := []string{"auto", "any", "none"}
+	for _, tool := range tools {
+		words = append(words, tool.Spec().Name)
+	}
+	for _, t := range chain {
+		choice := t.Params.Choice
+		if choice == "" || slices.Contains(words, choice) {
+			continue
+		}
+		hint := "want one of " + strings.Join(words, ", ")
+		if near := uzda.Nearest(choice, words, 1); len(near) > 0 {
+			hint = "did you mean " + near[0] + "? " + hint
+		}
+		return fail(uzda.ConfigError, hint, "model %s: tool_choice (%s) is %q, and the agent has no such tool", t.given, w.cfg.Origin("models."+t.named+".tool_choice"), choice)
+	}
+	return nil
 }

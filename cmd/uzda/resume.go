@@ -17,6 +17,9 @@ the middle of a turn; after an answer, with what was allowed. With a message it
 says that first. A turn that a fuse has ended is taken up by a new one.`,
 		Args: one(1)}
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := a.meet(c); err != nil {
+			return err
+		}
 		w, err := a.open(c)
 		if err != nil {
 			return err

@@ -53,7 +53,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("work", a.demoCommand(), a.runCommand(), a.resumeCommand(), a.approveCommand(), a.denyCommand(), a.resolveCommand())
+	add("work", a.demoCommand(), a.runCommand(), a.chatCommand(), a.resumeCommand(), a.approveCommand(), a.denyCommand(), a.resolveCommand(), a.undoCommand())
 	add("look", a.sessionsCommand(), a.showCommand(), a.contextCommand(), a.costCommand(), a.traceCommand())
 	add("set", a.initCommand(), a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("set")
@@ -65,7 +65,7 @@ func (a *app) root() *cobra.Command {
 
 // later and laterFlags are commands and flags of run that a coming version has.
 var (
-	later      = strings.Fields("chat compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
+	later      = strings.Fields("compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
 	laterFlags = strings.Fields("attach context-budget mcp-config")
 )
 
@@ -155,7 +155,7 @@ func help(c *cobra.Command) error {
 
 // settings are the flags of the table of settings that a command takes.
 var (
-	runFlags  = []string{"model", "agent", "dir", "db", "system", "schema", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode", "trust"}
+	runFlags  = []string{"model", "agent", "dir", "db", "add-dir", "system", "schema", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode", "trust"}
 	lookFlags = []string{"output-format", "trust"}
 )
 
@@ -195,6 +195,19 @@ func (a *app) config(c *cobra.Command) (*config.Config, error) {
 	if a.settings != nil {
 		return a.settings, nil
 	}
+	cfg, err := a.load(c)
+	if err != nil {
+		return nil, err
+	}
+	a.settings = cfg
+	for _, w := range cfg.Warnings {
+		fmt.Fprintln(a.err, "uzda: warning:", w)
+	}
+	return cfg, nil
+}
+
+// load reads the settings for a command.
+func (a *app) load(c *cobra.Command) (*config.Config, error) {
 	given := map[string][]string{}
 	for _, k := range config.Keys() {
 		if k.Flag == "" {
@@ -209,10 +222,6 @@ func (a *app) config(c *cobra.Command) (*config.Config, error) {
 	cfg, err := config.Load(config.Options{Dir: a.dir, Env: a.env, Flags: given})
 	if err != nil {
 		return nil, fail(uzda.ConfigError, "nothing was run; `uzda config --check` says when all is right", "%v", err)
-	}
-	a.settings = cfg
-	for _, w := range cfg.Warnings {
-		fmt.Fprintln(a.err, "uzda: warning:", w)
 	}
 	return cfg, nil
 }

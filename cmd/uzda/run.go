@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -50,6 +51,9 @@ piped in to the task of the argument.`,
 			if err := uzda.SessionID(id).Check(); err != nil {
 				return usage("--session: %v", err)
 			}
+		}
+		if err := a.meet(c); err != nil {
+			return err
 		}
 		w, err := a.open(c)
 		if err != nil {
@@ -122,7 +126,8 @@ type runner struct {
 	id    uzda.SessionID
 	head  uzda.Seq // what was there before
 	began time.Time
-	show  bool // results on the progress lines
+	show  bool   // results on the progress lines
+	shown string // the last reply that was shown as it came
 }
 
 // runner makes ready what a run needs, for a session as it is: a new one has no agent.
@@ -165,7 +170,11 @@ func (r *runner) post(ctx context.Context, task string) error {
 	if err != nil {
 		return failed(r.id, err)
 	}
-	if _, err := r.host.Post(ctx, r.id, uzda.Posted{Blocks: uzda.Say(task)}); err != nil {
+	blocks, err := r.message(ctx, task)
+	if err != nil {
+		return err
+	}
+	if _, err := r.host.Post(ctx, r.id, uzda.Posted{Blocks: blocks}); err != nil {
 		return failed(r.id, err)
 	}
 	return nil
@@ -230,25 +239,44 @@ func onSession(hint string, id uzda.SessionID) string {
 // follow shows what happens in the session until the function that it returns
 // is called; that one waits until all has been shown.
 func (r *runner) follow() func() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
 	p := newProgress(r.err, r.now, r.show, r.width)
-	if s, err := r.host.State(ctx, r.id); err == nil {
+	if r.out.tty && r.tty && !r.json() && r.form == nil { // where the answer is shown, it is shown as it comes
+		p.streams(r.out, paint{r.plain})
+	}
+	if s, err := r.host.State(context.Background(), r.id); err == nil {
 		p.prime(s)
 	}
-	seen := r.head
-	take := func(e uzda.Event) {
-		if e.Seq > 0 {
-			seen = e.Seq
-		}
+	done := make(chan struct{})
+	go p.beat(done)
+	stop := r.watch(func(e uzda.Event) {
 		if r.cfg.OutputFormat == "stream-json" {
 			if line, ok := jsonOf(e); ok {
 				writeJSON(r.out, line)
 			}
 		}
 		p.event(e)
+	})
+	return sync.OnceFunc(func() {
+		close(done)
+		stop()
+		if p.flow != nil {
+			p.flow.end()
+			r.shown = p.flow.last
+		}
+	})
+}
+
+// watch gives the events of the session to take, until the function that it
+// returns is called; that one waits until all has been taken.
+func (r *runner) watch(take func(uzda.Event)) func() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done, seen := make(chan struct{}), r.head
+	note := func(e uzda.Event) {
+		if e.Seq > 0 {
+			seen = e.Seq
+		}
+		take(e)
 	}
-	go p.beat(ctx.Done())
 	go func() {
 		defer close(done)
 		for e, err := range r.host.Watch(ctx, r.id, r.head) {
@@ -256,25 +284,20 @@ func (r *runner) follow() func() {
 				fmt.Fprintln(r.err, "uzda: warning:", err)
 				return
 			}
-			take(e)
+			note(e)
 		}
 	}()
-	stopped := false
-	return func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	return sync.OnceFunc(func() {
 		cancel()
 		<-done
 		for e, err := range r.store.Read(context.Background(), r.id, seen) {
 			if err != nil {
 				return
 			}
-			take(e)
+			note(e)
 		}
 		r.head = seen
-	}
+	})
 }
 
 // trace writes the spans of the session to a file and returns its path.
@@ -316,7 +339,9 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 	if r.json() {
 		writeJSON(r.out, res)
 	} else if o.Reason.Outcome() == uzda.Finished {
-		fmt.Fprintln(r.out, r.screen(r.answerOf(o)))
+		if answer := r.answerOf(o); answer != r.shown || answer == "" {
+			fmt.Fprintln(r.out, r.screen(answer))
+		}
 	} else if o.Answer != "" && o.Reason.Outcome() != uzda.Waiting {
 		fmt.Fprintf(r.err, "\nNot an answer, but what was said last:\n%s\n\n", safeLines(uzda.Clip(o.Answer, 2000)))
 	}
@@ -327,7 +352,7 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 		d := s.Unknown[u]
 		fmt.Fprintf(r.err, "Unknown: nobody knows whether use %s of %s took effect. Find out, then: uzda resolve %s %s yes|no\n", u, safe(d.Tool), r.id, u)
 	}
-	fmt.Fprintln(r.err, summary(r.id, o, res))
+	fmt.Fprintln(r.err, summary(r.id, o, res, r.width))
 	if o.Hint != "" && code != 0 {
 		fmt.Fprintln(r.err, onSession(o.Hint, r.id))
 	}
@@ -337,8 +362,9 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 	return &exit{code: code}
 }
 
-// summary is the last line of a run: how it ended, and what it took.
-func summary(id uzda.SessionID, o *uzda.Outcome, res result) string {
+// summary is the last line of a run: how it ended, and what it took. On a terminal
+// of some columns it breaks between its parts.
+func summary(id uzda.SessionID, o *uzda.Outcome, res result, columns int) string {
 	line := fmt.Sprintf("%s: %s", o.Reason.Outcome(), o.Reason)
 	if o.Detail != "" {
 		line += ": " + safe(o.Detail)
@@ -351,7 +377,11 @@ func summary(id uzda.SessionID, o *uzda.Outcome, res result) string {
 		}
 	}
 	tokens := res.Usage.Input + res.Usage.Output + res.Usage.CacheRead + res.Usage.CacheWrite
-	return fmt.Sprintf("%s · %s · %s · %s tokens · %s · session %s", line, plural(res.Steps, "step"), plural(res.Calls, "tool call"), thousands(tokens), money, id)
+	parts := []string{line, plural(res.Steps, "step"), plural(res.Calls, "tool call"), thousands(tokens) + " tokens", money, "session " + string(id)}
+	if columns < 40 {
+		return strings.Join(parts, " · ")
+	}
+	return flowed(parts, columns)
 }
 
 // screen makes an answer safe for a terminal; elsewhere its bytes stay.

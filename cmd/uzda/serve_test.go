@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -123,6 +124,25 @@ func asked(ts *testscript.TestScript, neg bool, args []string) {
 	got := fmt.Sprint(len(s.(*modeltest.Server).Asks()))
 	if (got == args[1]) == neg {
 		ts.Fatalf("asked for %s replies, want %s (negated: %v)", got, args[1], neg)
+	}
+}
+
+// sent URL REGEXP: the newest request of a reply has this in its body.
+func sent(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: sent URL REGEXP")
+	}
+	s, ok := served.Load(args[0])
+	if !ok {
+		ts.Fatalf("nothing is served at %s", args[0])
+	}
+	asks := s.(*modeltest.Server).Asks()
+	if len(asks) == 0 {
+		ts.Fatalf("%s was asked for nothing", args[0])
+	}
+	body := asks[len(asks)-1].Body
+	if regexp.MustCompile(args[1]).Match(body) == neg {
+		ts.Fatalf("the request does not fit %s (negated: %v):\n%s", args[1], neg, body)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
-	"github.com/uzda-dev/uzda/policy"
 )
 
 // version is set by the build; without one the module's says it.
@@ -185,70 +183,4 @@ func effects(e uzda.Effects) string {
 		return "changes things"
 	}
 	return strings.Join(out, ", ")
-}
-
-func (a *app) policyCommand() *cobra.Command {
-	top := &cobra.Command{Use: "policy", Short: "what the rules say of a call", Args: none,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
-	check := &cobra.Command{Use: "check TOOL 'JSON'", Short: "the verdict on a call; it runs nothing and exits 0",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usage("policy check wants TOOL and its input as JSON; got %q", args)
-			}
-			if !json.Valid([]byte(args[1])) {
-				return usage("policy check: the input is no JSON: %s", args[1])
-			}
-			return nil
-		}}
-	check.RunE = func(c *cobra.Command, args []string) error {
-		cfg, err := a.config(c)
-		if err != nil {
-			return err
-		}
-		w := &work{app: a, cfg: cfg}
-		gate, err := w.gate(nil)
-		if err != nil {
-			return err
-		}
-		spec, err := w.specOf(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		out, err := policy.Check(c.Context(), gate, spec, json.RawMessage(args[1]), cfg.Dir)
-		if err != nil {
-			return usage("policy check: %v", err)
-		}
-		if cfg.OutputFormat != "text" {
-			writeJSON(a.out, out)
-			return nil
-		}
-		fmt.Fprintf(a.out, "%s: %s\n", out.Verdict, out.Reason)
-		if out.Rule != "" {
-			fmt.Fprintf(a.out, "rule %s (%s)\n", out.Rule, out.Origin)
-		}
-		return nil
-	}
-	top.AddCommand(flags(check, "output-format", "allow", "deny", "permission-mode", "dir", "trust"))
-	return top
-}
-
-// specOf describes a tool by name. One that this program does not have is
-// judged as one that can do anything.
-func (w *work) specOf(ctx context.Context, name string) (uzda.ToolSpec, error) {
-	name = policy.ToolName(name)
-	for _, n := range []string{"list_tables", "describe_table", "run_query", "read_file", "glob", "grep"} {
-		if n == name {
-			return uzda.ToolSpec{Name: name, Effects: uzda.Effects{ReadOnly: true, Idempotent: true}}, nil
-		}
-	}
-	tools, err := w.tools(ctx, card{})
-	if err != nil {
-		return uzda.ToolSpec{}, err
-	}
-	for _, t := range tools {
-		if t.Spec().Name == name {
-			return t.Spec(), nil
-		}
-	}
-	return uzda.ToolSpec{Name: name}, nil
 }

@@ -116,7 +116,7 @@ func TestAskedAtTerminal(t *testing.T) { // S1
 		t.Errorf("the question shows\n%q", text)
 	}
 	s.types("perhaps\n")
-	s.sees("Please type y, s, n or l", 1)
+	s.sees("Please type y, s, r, n or l", 1)
 	s.types("y\n")
 	s.sees("Allow it?", 3)
 	p.says(0, []string{"approve", "s"}, "Approved")

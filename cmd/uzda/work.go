@@ -18,6 +18,7 @@ import (
 	"github.com/uzda-dev/uzda/answer"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
 	"github.com/uzda-dev/uzda/cost"
+	"github.com/uzda-dev/uzda/guide"
 	"github.com/uzda-dev/uzda/journal"
 	"github.com/uzda-dev/uzda/policy"
 	"github.com/uzda-dev/uzda/session"
@@ -36,7 +37,13 @@ type work struct {
 	form    *answer.Form            // what the answer must fit, if it must
 	// agentFile is where the agent of the session comes from, if from a file.
 	agentFile string
-	goesOn    bool // with what the session was at, rather than with a new task
+	goesOn    bool            // with what the session was at, rather than with a new task
+	hooks     *hooks          // nil: there are none
+	guides    *guide.Nested   // instructions of folders; nil: the agent reads none
+	guided    string          // those in the system prompt
+	told      map[string]bool // what people were told once
+	dirOf     string          // the folder of the session; "": it has none yet
+	hands     *hands          // tools for folders
 	closes    []func() error
 }
 

@@ -29,7 +29,7 @@ var notPaths = []string{
 
 // theirs are files of the people who use Uzda; our docs speak of them.
 var theirs = []string{
-	"uzda.yaml", "uzda.local.yaml", ".mcp.json", "SKILL.md", "CLAUDE.md", "agents/*.md", "skills/*/SKILL.md",
+	"uzda.yaml", "uzda.local.yaml", ".mcp.json", "SKILL.md", "CLAUDE.md", "GEMINI.md", ".claude/settings.json", "agents/*.md", "skills/*/SKILL.md",
 	"uzda/uzda.yaml", ".config/uzda/uzda.yaml", ".local/share/uzda", "go.sum", "prices.json", "script.json", "script.yaml",
 }
 

@@ -32,6 +32,8 @@ var Rules = []Rule{
 
 	// Adapters that stand alone.
 	{Dir: "window/..."},
+	{Dir: "policy", Ours: []string{"policy/command"}, Parts: []string{"golang.org/x/net", "golang.org/x/text"}},
+	{Dir: "policy/command", Parts: []string{"mvdan.cc/sh/v3"}},
 	{Dir: "policy/..."},
 	{Dir: "journal/...", Parts: []string{"github.com/gofrs/flock"}},
 	{Dir: "sandbox/..."},
@@ -47,10 +49,16 @@ var Rules = []Rule{
 	{Dir: "model/script", Ours: []string{"internal/*"}, Parts: []string{"github.com/goccy/go-yaml"}},
 	{Dir: "model/*", Ours: []string{"internal/*"}},
 	{Dir: "tool/query", Ours: []string{"internal/*"}, Parts: []string{"modernc.org/sqlite"}},
+	{Dir: "tool/fetch", Ours: []string{"internal/*"}, Parts: []string{"golang.org/x/net"}},
+	{Dir: "tool/file", Ours: []string{"internal/*"}, Parts: []string{
+		"github.com/aymanbagabas/go-udiff", "github.com/bmatcuk/doublestar/v4",
+	}},
 	{Dir: "tool/...", Ours: []string{"internal/*"}, Parts: []string{
 		"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6",
 	}},
 	{Dir: "channel/*", Ours: []string{"internal/*"}},
+	{Dir: "hook", Ours: []string{"internal/*"}},
+	{Dir: "guide", Ours: []string{"internal/*"}},
 	{Dir: "retrieve/...", Ours: []string{"internal/*"}},
 	{Dir: "mcp/...", Ours: []string{"internal/*"}},
 	{Dir: "sqlite/...", Ours: []string{"internal/*"}, Parts: []string{
@@ -72,6 +80,7 @@ var Rules = []Rule{
 		"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6",
 	}},
 	{Dir: "internal/fit", Ours: []string{"internal/raw"}},
+	{Dir: "internal/charset", Parts: []string{"golang.org/x/text"}},
 	{Dir: "internal/*"},
 
 	// The only places that know every adapter.

@@ -126,6 +126,7 @@ func (f *Fold) Set(key string, value json.RawMessage) {
 		f.root.members = append(f.root.members, s)
 	}
 	s.node = node{raw: bytes.Clone(value)}
+	f.size += len(value)
 }
 
 // Text returns a member that Joins names and that came as a string, else nil.
@@ -145,7 +146,7 @@ func (f *Fold) JSON() json.RawMessage {
 	if len(f.root.members) == 0 {
 		return json.RawMessage("{}")
 	}
-	return Mend(f.root.append(nil))
+	return Mend(f.root.append(make([]byte, 0, min(f.size, 16<<10)+64)))
 }
 
 func (n *node) member(name string) *slot {

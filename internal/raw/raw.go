@@ -24,9 +24,10 @@ type member struct {
 	raw  json.RawMessage
 }
 
-func newMember(key []byte, raw json.RawMessage) member {
+// newMember makes a member; plain: its name is surely written as it is.
+func newMember(key []byte, plain bool, raw json.RawMessage) member {
 	m := member{key: key, raw: raw}
-	if bytes.IndexByte(key, '\\') >= 0 || !utf8.Valid(key) {
+	if !plain && (bytes.IndexByte(key, '\\') >= 0 || !utf8.Valid(key)) {
 		m.name = unquote(key)
 	}
 	return m
@@ -71,7 +72,7 @@ func (o *Object) Parse(raw []byte) error {
 	if mended := escapeBare(raw); mended != nil && o.parse(mended) == nil {
 		return nil
 	}
-	o.members = nil
+	o.members = o.members[:0]
 	return err
 }
 
@@ -97,11 +98,12 @@ func (o *Object) parse(raw []byte) error {
 	}
 	var places map[string]int
 	err := s.object(0, func(key []byte) error {
+		plain := s.plain
 		v, err := s.value(1)
 		if err != nil {
 			return err
 		}
-		m := newMember(key, v)
+		m := newMember(key, plain, v)
 		if n := len(o.members); m.name == "" && n < len(room) {
 			m.name = same(room[n].name, key[1:len(key)-1])
 		}
@@ -179,7 +181,7 @@ func (o *Object) Set(key string, value json.RawMessage) {
 		o.members[i].raw = value
 		return
 	}
-	o.members = append(o.members, newMember(AppendString(nil, key), value))
+	o.members = append(o.members, newMember(AppendString(nil, key), false, value))
 }
 
 // Delete takes a member out, if it is there.

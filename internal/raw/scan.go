@@ -3,6 +3,7 @@ package raw
 import (
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // MaxDepth is how deep values may be nested, and MaxSize how many bytes a value
@@ -22,12 +23,13 @@ var (
 
 // A scanner walks over JSON (RFC 8259) without building anything.
 type scanner struct {
-	b  []byte
-	at int
+	b     []byte
+	at    int
+	plain bool // of the newest string: it has neither escapes nor bytes beyond ASCII
 }
 
 func (s *scanner) space() {
-	for s.at < len(s.b) {
+	for s.at < len(s.b) && s.b[s.at] <= ' ' {
 		switch s.b[s.at] {
 		case ' ', '\t', '\n', '\r':
 			s.at++
@@ -69,15 +71,9 @@ func (s *scanner) value(depth int) ([]byte, error) {
 	var err error
 	switch {
 	case c == '{':
-		err = s.object(depth, func([]byte) error {
-			_, err := s.value(depth + 1)
-			return err
-		})
+		err = s.object(depth, nil)
 	case c == '[':
-		err = s.array(depth, func(int) error {
-			_, err := s.value(depth + 1)
-			return err
-		})
+		err = s.array(depth, nil)
 	case c == '"':
 		_, err = s.str()
 	case c == '-' || c >= '0' && c <= '9':
@@ -94,7 +90,8 @@ func (s *scanner) value(depth int) ([]byte, error) {
 	return s.b[from:s.at], err
 }
 
-// object walks over an object; each is called with the raw key and must take the value.
+// object walks over an object; each is called with the raw key and must take the
+// value. Without it the values are only walked over.
 func (s *scanner) object(depth int, each func(key []byte) error) error {
 	if depth >= MaxDepth {
 		return errDepth
@@ -116,7 +113,12 @@ func (s *scanner) object(depth int, each func(key []byte) error) error {
 			return err
 		}
 		s.space()
-		if err := each(key); err != nil {
+		if each != nil {
+			err = each(key)
+		} else {
+			_, err = s.value(depth + 1)
+		}
+		if err != nil {
 			return err
 		}
 		if s.peek() == '}' {
@@ -129,7 +131,8 @@ func (s *scanner) object(depth int, each func(key []byte) error) error {
 	}
 }
 
-// array walks over an array; each must take the element of that index.
+// array walks over an array; each must take the element of that index. Without it
+// the elements are only walked over.
 func (s *scanner) array(depth int, each func(i int) error) error {
 	if depth >= MaxDepth {
 		return errDepth
@@ -141,7 +144,13 @@ func (s *scanner) array(depth int, each func(i int) error) error {
 	}
 	for i := 0; ; i++ {
 		s.space()
-		if err := each(i); err != nil {
+		var err error
+		if each != nil {
+			err = each(i)
+		} else {
+			_, err = s.value(depth + 1)
+		}
+		if err != nil {
 			return err
 		}
 		if s.peek() == ']' {
@@ -156,24 +165,40 @@ func (s *scanner) array(depth int, each func(i int) error) error {
 
 // str walks over a string and returns it with its quotes.
 func (s *scanner) str() ([]byte, error) {
-	from := s.at
-	for s.at++; s.at < len(s.b); s.at++ {
-		switch c := s.b[s.at]; {
+	from, plain := s.at, true
+	for i := from + 1; i < len(s.b); i++ {
+		c := s.b[i]
+		if usual[c] {
+			continue
+		}
+		s.at = i
+		switch {
 		case c == '"':
-			s.at++
+			s.at, s.plain = i+1, plain
 			return s.b[from:s.at], nil
 		case c < ' ':
 			return nil, s.fault("an escape")
 		case c == '\\':
-			n := escape(s.b[s.at:])
+			n := escape(s.b[i:])
 			if n == 0 {
 				return nil, s.fault("a known escape")
 			}
-			s.at += n - 1
+			i += n - 1
 		}
+		plain = false
 	}
+	s.at = len(s.b)
 	return nil, s.fault("the end of a string")
 }
+
+// usual are the bytes that need no look in a string: ASCII, but for control
+// characters, quotes and what begins an escape.
+var usual = func() (is [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()
 
 // escape returns the length of the escape that b begins with, 0 if it is none.
 func escape(b []byte) int {

@@ -238,6 +238,10 @@ func AppendString(dst []byte, s string) []byte {
 	from := 0
 	for i := 0; i < len(s); {
 		c := s[i]
+		if usual[c] {
+			i++
+			continue
+		}
 		n := 1
 		switch {
 		case c >= utf8.RuneSelf:
@@ -251,9 +255,6 @@ func AppendString(dst []byte, s string) []byte {
 			dst = append(append(dst, s[from:i]...), '\\', c)
 		case c < ' ':
 			dst = appendControl(append(dst, s[from:i]...), c)
-		default:
-			i++
-			continue
 		}
 		i += n
 		from = i

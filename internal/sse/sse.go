@@ -41,20 +41,22 @@ func Read(r io.Reader, limit int) iter.Seq2[Event, error] {
 		limit = Max
 	}
 	return func(yield func(Event, error) bool) {
-		room := rooms.Get().(*[]byte)
-		p := parser{yield: yield, limit: limit, buf: (*room)[:0]}
+		kept := rooms.Get().(*room)
+		p := parser{yield: yield, limit: limit, buf: kept.buf[:0], data: kept.data[:0]}
 		if err := p.read(r); err != nil {
 			yield(Event{}, err)
 		}
-		if cap(p.buf) <= 4*chunk {
-			*room = p.buf
+		if cap(p.buf)+cap(p.data) <= 4*chunk {
+			kept.buf, kept.data = p.buf, p.data
 		}
-		rooms.Put(room)
+		rooms.Put(kept)
 	}
 }
 
-// rooms are the buffers of streams that are over: most replies are shorter than one.
-var rooms = sync.Pool{New: func() any { b := make([]byte, 0, chunk); return &b }}
+// A room is the buffers of a stream that is over: most replies are shorter than one.
+type room struct{ buf, data []byte }
+
+var rooms = sync.Pool{New: func() any { return &room{make([]byte, 0, chunk), make([]byte, 0, chunk/16)} }}
 
 type parser struct {
 	yield func(Event, error) bool

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"time"
 
@@ -106,34 +108,34 @@ func (s *sending) request() (*http.Request, error) {
 		return s.clean(&uzda.ProviderError{Code: "invalid_request", Message: "the base URL can't be used: " + err.Error(),
 			Hint: "write it like https://host/v1", Err: err})
 	}
-	u, err := url.Parse(s.call.URL)
+	ctx, size := s.watch.ctx, s.payload.size()
+	if size > 0 {
+		ctx = httptrace.WithClientTrace(ctx, awaiting)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.call.URL, nil)
 	var broken *url.Error
 	if errors.As(err, &broken) {
 		err = broken.Err // the URL itself may hold a key
 	}
-	if err == nil && (u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		err = fmt.Errorf("%q does not begin with http:// or https:// and a host", place(u))
+	if err == nil && (req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "") {
+		err = fmt.Errorf("%q does not begin with http:// or https:// and a host", place(req.URL))
 	}
 	if err != nil {
 		return nil, bad(err)
 	}
-	req, err := http.NewRequestWithContext(s.watch.ctx, method, s.call.URL, nil)
-	if err != nil {
-		return nil, bad(err)
-	}
-	if s.call.Header != nil {
-		req.Header = s.call.Header.Clone()
-	}
+	maps.Copy(req.Header, s.call.Header)
 	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", "uzda")
+		req.Header["User-Agent"] = ourName
 	}
-	if n := s.payload.size(); n > 0 {
-		req.ContentLength, req.GetBody = n, s.payload.open
+	if size > 0 {
+		req.ContentLength, req.GetBody = size, s.payload.open
 		req.Body, _ = s.payload.open()
 	}
 	s.last = req
 	return req, nil
 }
+
+var ourName = []string{"uzda"}
 
 // http returns the client with redirects watched.
 func (s *sending) http() *http.Client {

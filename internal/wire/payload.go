@@ -35,7 +35,7 @@ func (p *payload) end() {
 type partReader struct {
 	*payload
 	part, at int
-	pieces   [4][]byte // room for those of a write
+	pieces   [4][]byte // room for those of a write, the header first
 }
 
 func (r *partReader) Read(b []byte) (n int, err error) {
@@ -58,13 +58,14 @@ func (r *partReader) Read(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// writeTo writes what is left, at most limit bytes.
-func (r *partReader) writeTo(w io.Writer, limit int64) (n int64, err error) {
+// writeTo writes a header, and what is left, at most limit bytes, which it counts.
+func (r *partReader) writeTo(w io.Writer, header []byte, limit int64) (n int64, err error) {
 	for err == nil && n < limit && r.part < len(r.parts) {
 		var m int64
 		r.sent()
-		m, err = r.write(w, limit-n)
+		m, err = r.write(w, header, limit-n)
 		n += m
+		header = nil
 	}
 	return n, err
 }
@@ -75,19 +76,20 @@ const most = 256 << 10
 // write writes pieces of the parts, in one call of the system where it can. Who ends
 // the payload meanwhile waits for it, but not for long: the connection of an
 // exchange that is over is closed.
-func (r *partReader) write(w io.Writer, limit int64) (int64, error) {
+func (r *partReader) write(w io.Writer, header []byte, limit int64) (int64, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
 		return 0, io.ErrClosedPipe
 	}
-	pieces, room := net.Buffers(r.pieces[:0]), min(most, limit)
+	pieces, room := net.Buffers(append(r.pieces[:0], header)), min(most, limit)
 	for i, at := r.part, r.at; i < len(r.parts) && room > 0; i, at = i+1, 0 {
 		piece := r.parts[i][at:]
 		piece = piece[:min(int64(len(piece)), room)]
 		pieces, room = append(pieces, piece), room-int64(len(piece))
 	}
 	n, err := pieces.WriteTo(w)
+	n = max(0, n-int64(len(header)))
 	r.skip(n)
 	return n, err
 }

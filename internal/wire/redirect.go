@@ -79,6 +79,9 @@ func place(u *url.URL) string {
 // Shown is a base URL without a name and a password in it, for people and for
 // what is recorded.
 func Shown(base string) string {
+	if !strings.Contains(base, "@") {
+		return base
+	}
 	u, err := url.Parse(base)
 	if err != nil || u.User == nil {
 		return base

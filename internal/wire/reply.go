@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ const (
 
 	// What is read of a reply after its end, so that the connection is used again.
 	maxDrain  = 64 << 10
-	drainTime = 50 * time.Millisecond
+	drainTime = 50 * time.Millisecond // and for how long
 )
 
 // A Reply is the answer to a [Call]. It belongs to one goroutine.
@@ -149,9 +148,8 @@ func (b *body) finish(err error) {
 // connection is used again.
 func (b *body) Close() error {
 	if b.err == nil && b.watch.ctx.Err() == nil {
-		stop := time.AfterFunc(drainTime, b.end)
+		b.watch.drain()
 		_, _ = io.CopyN(io.Discard, b.from, maxDrain) // it is given up with whatever is wrong
-		stop.Stop()
 	}
 	if b.err == nil {
 		b.err = errClosed
@@ -216,11 +214,7 @@ func (b *body) sniff() string {
 
 // look says what a body is that begins so; all says that no more will be known.
 func look(head []byte, contentType string, all bool) (kind string, sure bool) {
-	media, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		media, _, _ = strings.Cut(strings.ToLower(contentType), ";")
-		media = strings.TrimSpace(media)
-	}
+	media := mediaType(contentType)
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(head) == 0 {
 		return said(media), all
@@ -244,6 +238,12 @@ func look(head []byte, contentType string, all bool) (kind string, sure bool) {
 		}
 	}
 	return said(media), true
+}
+
+// mediaType is what a content type says without its parameters.
+func mediaType(contentType string) string {
+	media, _, _ := strings.Cut(contentType, ";")
+	return strings.ToLower(strings.TrimSpace(media))
 }
 
 // said is the kind that a content type claims.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"html"
 	"math"
-	"mime"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -225,8 +224,8 @@ func number(v any) float64 {
 }
 
 func isHTML(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (media == "text/html" || media == "application/xhtml+xml")
+	media := mediaType(contentType)
+	return media == "text/html" || media == "application/xhtml+xml"
 }
 
 var tags = regexp.MustCompile(`<[^>]*>`)

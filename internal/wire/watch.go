@@ -22,6 +22,7 @@ type watch struct {
 	touched  time.Time // the last byte, in or out
 	progress time.Time // the last real event
 	events   bool      // one came; until then keep-alives may go on as long as a first byte may take
+	drains   bool      // the reply is over but for its end
 	over     bool
 }
 
@@ -73,6 +74,14 @@ func (w *watch) event() {
 	w.mu.Unlock()
 }
 
+// drain says that only the end of the reply is due, and that soon.
+func (w *watch) drain() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drains = true
+	w.timer.Reset(drainTime)
+}
+
 // rest ends the watch, but not the exchange.
 func (w *watch) rest() {
 	w.mu.Lock()
@@ -96,7 +105,11 @@ func (s *stalled) Error() string { return s.text }
 func (w *watch) look() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over {
+	switch {
+	case w.over:
+		return
+	case w.drains:
+		w.stop(nil)
 		return
 	}
 	now := time.Now()

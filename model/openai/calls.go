@@ -203,8 +203,10 @@ func isObject(s string) bool {
 // takes them for {} and names no repair.
 func nothing(s string) bool {
 	s = strings.TrimSpace(s)
-	if inner, ok := raw.String([]byte(s)); ok {
-		s = strings.TrimSpace(inner)
+	if strings.HasPrefix(s, `"`) {
+		if inner, ok := raw.String([]byte(s)); ok {
+			s = strings.TrimSpace(inner)
+		}
 	}
 	return s == "" || s == "null"
 }

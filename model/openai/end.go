@@ -116,7 +116,7 @@ func (r *reply) end() error {
 			r.fold.Set("content", raw.AppendString(nil, plain))
 		}
 	}
-	used, known := r.usage.count(&r.Profile)
+	used, known := r.usage.count(&r.Profile, r.room)
 	stop, err := r.stop(used, known)
 	if err != nil {
 		return r.failed(err)
@@ -229,15 +229,16 @@ func (r *reply) message(text string) (uzda.Blocks, json.RawMessage) {
 		return nil, nil
 	}
 	item := r.item(list)
-	if bytes.Equal(item, r.encoded(blocks)) {
+	if bytes.Equal(item, r.encoded(blocks, len(item))) {
 		return blocks, nil
 	}
 	return blocks, item
 }
 
-// encoded is the message as its blocks alone would be sent back.
-func (r *reply) encoded(bs uzda.Blocks) []byte {
-	v := view{service: r.service, names: r.q.names}
+// encoded is the message as its blocks alone would be sent back, in about so many
+// bytes.
+func (r *reply) encoded(bs uzda.Blocks, size int) []byte {
+	v := view{service: r.service, names: r.q.names, out: make([]byte, 0, size+1)}
 	v.begin(assistant)
 	var calls []named
 	for i, b := range bs {
@@ -257,11 +258,11 @@ func (r *reply) item(calls []json.RawMessage) json.RawMessage {
 	if len(calls) > 0 {
 		r.fold.Set("tool_calls", appendList(nil, calls))
 	}
-	o, err := raw.Parse(r.fold.JSON())
-	if err != nil {
+	folded, o := r.fold.JSON(), &r.room.chunk
+	if o.Parse(folded) != nil {
 		return nil // it is what was just written
 	}
-	out := []byte{'{'}
+	out := append(make([]byte, 0, len(folded)+32), '{')
 	if text(o.Get("role")) == "" {
 		out = append(out, `"role":"assistant",`...)
 	} else {

@@ -146,7 +146,7 @@ func (r *reply) failed(err error) error {
 		named := *p
 		named.Request, err = r.id, &named
 	}
-	if u, _ := r.usage.count(&r.Profile); u.Total() > 0 {
+	if u, _ := r.usage.count(&r.Profile, r.room); u.Total() > 0 {
 		err = wire.Used(err, u)
 	}
 	return err

@@ -31,26 +31,24 @@ func (u *usage) read(o *raw.Object) {
 
 // count is the usage in our terms, and whether the service said all of it. A
 // prompt has at least a token, so zeros are as good as nothing.
-func (u *usage) count(p *Profile) (uzda.Usage, bool) {
-	o, _ := raw.Parse(u.said) // nothing is an empty object
-	var t raw.Object
-	if len(u.timings) > 0 {
-		t, _ = raw.Parse(u.timings)
-	}
-	in, out := number(&o, "prompt_tokens"), number(&o, "completion_tokens")
-	details, _ := raw.Parse(o.Get("prompt_tokens_details"))
-	cached := max(number(&details, "cached_tokens"), number(&o, "prompt_cache_hit_tokens"), number(&o, "cached_tokens"))
-	written := max(number(&details, "cache_write_tokens"), number(&o, "cache_creation_input_tokens"))
-	if reused := number(&t, "cache_n"); in == 0 {
-		in, cached = reused+number(&t, "prompt_n"), reused
+func (u *usage) count(p *Profile, r *room) (uzda.Usage, bool) {
+	o, part := &r.chunk, &r.delta
+	_ = o.Parse(u.said) // nothing is an empty object
+	in, out := number(o, "prompt_tokens"), number(o, "completion_tokens")
+	_ = part.Parse(o.Get("prompt_tokens_details"))
+	cached := max(number(part, "cached_tokens"), number(o, "prompt_cache_hit_tokens"), number(o, "cached_tokens"))
+	written := max(number(part, "cache_write_tokens"), number(o, "cache_creation_input_tokens"))
+	_ = part.Parse(u.timings)
+	if reused := number(part, "cache_n"); in == 0 {
+		in, cached = reused+number(part, "prompt_n"), reused
 	} else if cached == 0 {
 		cached = reused
 	}
 	if out == 0 {
-		out = number(&t, "predicted_n")
+		out = number(part, "predicted_n")
 	}
-	details, _ = raw.Parse(o.Get("completion_tokens_details"))
-	reasoning, total := number(&details, "reasoning_tokens"), number(&o, "total_tokens")
+	_ = part.Parse(o.Get("completion_tokens_details"))
+	reasoning, total := number(part, "reasoning_tokens"), number(o, "total_tokens")
 	short := false
 	switch over := total - in - out; {
 	case p.Apart:

@@ -16,6 +16,9 @@ const (
 type Options struct {
 	Dir  string // absolute: where it begins
 	Home string // what ~ is; "": not known
+	// Bash says that bash runs it, and no other shell. Otherwise it is unsure where a
+	// plain sh would start something else.
+	Bash bool
 }
 
 // A Report is what a command line would do.

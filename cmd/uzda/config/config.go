@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/hook"
 )
 
 // Config holds every setting, with defaults filled in. Paths are absolute.
@@ -23,30 +24,37 @@ type Config struct {
 	Agent        string
 	Agents       string // folder
 	Dir          string
-	DB           string // a file or a URL
-	System       string // file
-	Schema       string // file
-	Notes        string // folder
-	Verify       string // command
-	OutputFormat string // text, json or stream-json
+	Dirs         []string // folders besides Dir
+	DB           string   // a file or a URL
+	System       string   // file
+	Schema       string   // file
+	Notes        string   // folder
+	Verify       string   // command
+	OutputFormat string   // text, json or stream-json
 	Limits       uzda.Limits
 	Permissions  Permissions
+	Shell        Shell
+	Fetch        Fetch
 	Store        Store
 	Durability   string   // power or process
 	Prices       string   // file
 	CAFile       string   // of certificates
 	Trust        []string // folders
 	Models       map[string]Model
+	Hooks        []hook.Hook // of all files together, the weakest first
 
 	Data     string   // folder of what Uzda keeps
+	Own      string   // folder of the user's own files; "" if there is no place for one
 	Project  string   // folder of the project's uzda.yaml; "" if there is none
 	Trusted  bool     // the user trusts that folder, or without one the working directory
 	Files    []string // that were read, the weakest first
+	Left     []string // settings of a project that is not trusted, with where: they do not count
 	Warnings []string // for people; nothing depends on them
 
 	origins map[string]string // by key
 	leftOut map[string]string // keys of a project that is not trusted, with where
 	env     map[string]string
+	plain   *Config // before an agent's file was taken in; nil: it is that
 }
 
 // Permissions are the rules that calls are held against. Rules of all files,
@@ -56,6 +64,17 @@ type Permissions struct {
 	Allow []Rule
 	Ask   []Rule
 	Deny  []Rule
+}
+
+// Shell says how commands run.
+type Shell struct {
+	Timeout    time.Duration
+	Background string // kill or keep
+}
+
+// Fetch says what may be fetched.
+type Fetch struct {
+	Private []string // hosts on private networks
 }
 
 // Store says where sessions are kept.
@@ -100,6 +119,7 @@ func (c *Config) Items() []Item {
 		}
 		items = append(items, Item{k.Name, shown(k.field(c)), c.Origin(k.Name)})
 	}
+	items = append(items, c.hookItems()...)
 	for _, name := range slices.Sorted(maps.Keys(c.Models)) {
 		m := c.Models[name]
 		for _, k := range modelKeys {
@@ -149,6 +169,10 @@ func shown(field any) any {
 		return *v
 	case **int:
 		return *v
+	case *bool:
+		return *v
+	case *opposite:
+		return !bool(*v)
 	case *map[string]string:
 		return slices.Sorted(maps.Keys(*v))
 	case *[]string:

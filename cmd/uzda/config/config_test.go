@@ -103,6 +103,9 @@ func sample(k config.Key, n int) (text, shown string) {
 	case config.Paths:
 		text = fmt.Sprintf("/at/folder%d", n)
 		return text, "[" + text + "]"
+	case config.Texts:
+		text = fmt.Sprintf("value%d", n)
+		return text, "[" + text + "]"
 	default:
 		text = fmt.Sprintf("value%d", n)
 	}
@@ -111,7 +114,7 @@ func sample(k config.Key, n int) (text, shown string) {
 
 // in writes one key as a file has it.
 func in(k config.Key, text string) string {
-	if k.Kind == config.Rules || k.Kind == config.Paths {
+	if k.Kind == config.Rules || k.Kind == config.Paths || k.Kind == config.Texts {
 		text = fmt.Sprintf("[%q]", text)
 	}
 	if section, leaf, ok := strings.Cut(k.Name, "."); ok {
@@ -165,6 +168,9 @@ func TestPrecedence(t *testing.T) { // case:U08 L12
 						}
 					}
 					if set(i) {
+						if k.Kind == config.Paths && want != "" { // they add up
+							shown = strings.TrimSuffix(want, "]") + " " + strings.TrimPrefix(shown, "[")
+						}
 						want, origin = shown, from
 						rules = append(rules, shown+" "+from)
 					}

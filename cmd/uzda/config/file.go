@@ -44,7 +44,7 @@ func (l *loader) readFile(path, name string, project bool) {
 		return
 	}
 	l.config.Files = append(l.config.Files, path)
-	f.read(raw)
+	f.read(raw, func(m *ast.MappingNode) { f.section("", m) })
 }
 
 func readSmall(path string) ([]byte, error) {
@@ -63,7 +63,8 @@ func readSmall(path string) ([]byte, error) {
 	return raw, nil
 }
 
-func (f *file) read(raw []byte) {
+// read gives the map that a file is to top.
+func (f *file) read(raw []byte, top func(*ast.MappingNode)) {
 	// The parser counts a line twice where a comment ends in \r\n.
 	text := strings.ReplaceAll(strings.TrimPrefix(string(raw), "\ufeff"), "\r\n", "\n")
 	if at := invalid(text); at >= 0 {
@@ -83,7 +84,7 @@ func (f *file) read(raw []byte) {
 		switch body := doc.Body.(type) {
 		case nil: // empty, or only comments
 		case *ast.MappingNode:
-			f.section("", body)
+			top(body)
 		default:
 			f.at(body, "", "want keys with values, such as model: anthropic/claude-opus-5-5")
 		}
@@ -188,6 +189,10 @@ func (f *file) section(within string, m *ast.MappingNode) {
 			if v, ok := f.value(k, value); ok && !f.leavesOut(k, v, f.origin(key)) {
 				f.set(k, v, f.origin(key))
 			}
+		case full == "hooks":
+			if m, ok := f.mapping(full, value); ok {
+				f.hooks(m)
+			}
 		case full == "models":
 			if m, ok := f.mapping(full, value); ok {
 				f.models(m)
@@ -216,7 +221,7 @@ func siblings(within string) []string {
 		}
 	}
 	if within == "" {
-		names["models"] = true
+		names["models"], names["hooks"] = true, true
 	}
 	return slices.Sorted(maps.Keys(names))
 }
@@ -315,6 +320,12 @@ func (f *file) value(k Key, n ast.Node) (any, bool) {
 	number := k.Kind == Count || k.Kind == Number || k.Kind == Whole
 	if written := n.GetToken().Type; number && (written == token.DoubleQuoteType || written == token.SingleQuoteType) {
 		return fail(n, "%s is the text %q; want a number, without quotes", k.Name, text)
+	}
+	if k.Kind == Switch {
+		if b, ok := n.(*ast.BoolNode); ok {
+			return b.Value, true
+		}
+		return fail(n, "%s is %q; want %s", k.Name, text, k.want())
 	}
 	if !isText && !number && k.Kind != Money && k.Kind != Duration {
 		return fail(n, "%s is %s, which YAML reads as no text; want %s", k.Name, text, k.want())

@@ -26,6 +26,7 @@ const (
 	URL      Kind = "URL"      // of a service: http or https
 	Variable Kind = "variable" // the name of an environment variable: $NAME
 	Headers  Kind = "headers"  // a map of texts; one that is $NAME is the value of that variable
+	Switch   Kind = "true or false"
 )
 
 // A Key is one setting: where it can be set, what it holds, and what it is for.
@@ -67,6 +68,10 @@ var keys = []Key{
 		Doc:     "The folder that the agent works on. With none it is the working directory.",
 		loosens: outside,
 		field:   func(c *Config) any { return &c.Dir }},
+	{Name: "dirs", Kind: Paths, Env: "UZDA_DIRS", Flag: "add-dir", Example: "../shared",
+		Doc:     "More folders that files and commands of the agent may use, besides dir.",
+		loosens: always,
+		field:   func(c *Config) any { return &c.Dirs }},
 	{Name: "db", Kind: Path, Env: "UZDA_DB", Flag: "db", Example: "shop.db",
 		Doc:     "The database that the agent may query: a file, or the URL of a server.",
 		loosens: outside,
@@ -152,6 +157,18 @@ var keys = []Key{
 		Doc:   "Calls that never run.",
 		field: func(c *Config) any { return &c.Permissions.Deny }},
 
+	{Name: "shell.timeout", Kind: Duration, Env: "UZDA_SHELL_TIMEOUT", Default: "2m",
+		Doc:   "How long a command may run where the model names no time; it may name up to ten minutes, or this where it is longer.",
+		field: func(c *Config) any { return &c.Shell.Timeout }},
+	{Name: "shell.background", Kind: Choice, Env: "UZDA_SHELL_BACKGROUND", Default: "kill", Choices: []string{"kill", "keep"},
+		Doc:     "What becomes of processes that a command leaves behind: they are ended with it, or kept until the program ends.",
+		loosens: looser,
+		field:   func(c *Config) any { return &c.Shell.Background }},
+	{Name: "fetch.private", Kind: Texts, Env: "UZDA_FETCH_PRIVATE", Example: "wiki.example.com",
+		Doc:     "Hosts that fetch may reach although their addresses are of this machine or a private network.",
+		loosens: always,
+		field:   func(c *Config) any { return &c.Fetch.Private }},
+
 	{Name: "store.kind", Kind: Choice, Env: "UZDA_STORE", Default: "sqlite", Choices: []string{"sqlite", "files"},
 		Doc:   "What sessions are kept in: one SQLite file, or JSON lines in a folder.",
 		field: func(c *Config) any { return &c.Store.Kind }},
@@ -201,6 +218,15 @@ var modelKeys = []Key{
 	{Name: "models.NAME.stops", Kind: Texts, Example: "END",
 		Doc:   "Texts at which a reply ends.",
 		model: func(m *Model) any { return &m.Params.Stops }},
+	{Name: "models.NAME.tool_choice", Kind: Text, Example: "auto",
+		Doc:   "Which tools it calls: auto (as it likes), any (at least one), none, or the tool of this name. It holds for every reply: with any or a tool's name the turn ends only by a limit.",
+		model: func(m *Model) any { return &m.Params.Choice }},
+	{Name: "models.NAME.parallel_calls", Kind: Switch, Example: "false",
+		Doc:   "Whether a reply may hold several calls, where its provider can be told; without it, it may.",
+		model: func(m *Model) any { return (*opposite)(&m.Params.NoParallel) }},
+	{Name: "models.NAME.strict", Kind: Switch, Example: "true",
+		Doc:   "Whether its provider holds the inputs of calls to the tools' schemas, where it can. They are checked in any case.",
+		model: func(m *Model) any { return &m.Params.Strict }},
 	{Name: "models.NAME.options", Kind: Free, Example: "{}",
 		Doc:     "Parameters that only its provider knows, sent as they are.",
 		loosens: always,
@@ -244,6 +270,9 @@ var modelKeys = []Key{
 		loosens: always,
 		model:   func(m *Model) any { return &m.CAFile }},
 }
+
+// opposite is a switch that is kept as what it is not.
+type opposite bool
 
 // byName finds a key outside models.
 func byName(name string) (Key, bool) {

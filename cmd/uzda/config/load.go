@@ -189,7 +189,7 @@ func everybodys(dir string) bool {
 }
 
 func (l *loader) environment() {
-	known := []string{"UZDA_HOME", "UZDA_SHARED", "UZDA_FULL"}
+	known := []string{"UZDA_HOME", "UZDA_SHARED", "UZDA_FULL", "UZDA_USE", "UZDA_PROJECT_DIR", "UZDA_SESSION"}
 	for _, k := range keys {
 		known = append(known, k.Env)
 		if text := l.env[k.Env]; k.Env != "" && text != "" {
@@ -239,14 +239,18 @@ func (l *loader) given(k Key, origin string, values []string) {
 		l.set(k, rules, origin)
 		return
 	}
-	if k.Kind == Paths {
-		var paths []string
+	if k.Kind == Paths || k.Kind == Texts {
+		var list []string
 		for _, text := range values {
-			if text = strings.TrimSpace(text); text != "" {
-				paths = append(paths, resolve(text, l.Dir, l.home))
+			if text = strings.TrimSpace(text); text == "" {
+				continue
 			}
+			if k.Kind == Paths {
+				text = resolve(text, l.Dir, l.home)
+			}
+			list = append(list, text)
 		}
-		l.set(k, paths, origin)
+		l.set(k, list, origin)
 		return
 	}
 	if len(values) == 0 {
@@ -276,6 +280,9 @@ func (l *loader) finish() {
 		}
 	}
 	c.Data = l.dataDir()
+	if own := l.userFile(); own != "" {
+		c.Own = filepath.Dir(own)
+	}
 	if c.Dir == "" {
 		c.Dir = l.Dir
 	}

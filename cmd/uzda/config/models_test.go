@@ -21,6 +21,9 @@ const ownModel = `models:
     tokens_per_minute: 400000
     fallback: [anthropic/claude-haiku-5-5, other]
     options: {top_k: 5}
+    tool_choice: notes
+    parallel_calls: false
+    strict: true
   other: {id: ollama/qwen3}
 `
 
@@ -36,6 +39,7 @@ func TestModel(t *testing.T) {
 		{m.ID, "acme/llm-1"}, {m.Profile, "openai"}, {m.Base, "https://models.acme.test/v1"}, {m.Key, "ACME_API_KEY"}, {m.Headers["X-Team"], "$TEAM"},
 		{m.CAFile, w.repo + "/acme.pem"}, {m.Window, 200_000}, {m.MaxOutput, 8000}, {*m.Retries, 0}, {m.RequestsPerMinute, 50},
 		{m.TokensPerMinute, 400_000}, {strings.Join(m.Fallback, " "), "anthropic/claude-haiku-5-5 other"}, {string(m.Params.Options["top_k"]), "5"},
+		{m.Params.Choice, "notes"}, {m.Params.NoParallel, true}, {m.Params.Strict, true},
 	} {
 		if x[0] != x[1] {
 			t.Errorf("got %v, want %v", x[0], x[1])
@@ -78,6 +82,12 @@ func TestKeysStayUnseen(t *testing.T) {
 		{"headers: x", "models.m.headers wants headers, each on a line: Name: text"},
 		{"retries: -1", "models.m.retries is \"-1\"; want a whole number from 0 on"},
 		{"retries: \"2\"", "want a number, without quotes"},
+		{"strict: \"true\"", `models.m.strict is "true"; want true or false, without quotes`},
+		{"parallel_calls: off", `models.m.parallel_calls is "off"; want true or false`},
+		{"parallel_calls: 1", `models.m.parallel_calls is "1"; want true or false`},
+		{"strict: [true]", "models.m.strict wants true or false"},
+		{"tool_choice: true", "models.m.tool_choice is true, which YAML reads as no text"},
+		{"tool_choices: any", `did you mean "models.m.tool_choice"?`},
 		{"window: 0", "models.m.window is 0; want 1 or more"},
 		{"profile: opnai", `models.m.profile is "opnai"; want one of anthropic`},
 		{"wnidow: 5", `did you mean "models.m.window"?`},
@@ -88,6 +98,22 @@ func TestKeysStayUnseen(t *testing.T) {
 		if !strings.Contains(got, c.want) || !strings.HasPrefix(got, "uzda.yaml:4:") || strings.Contains(got, key) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.line, got, c.want)
 		}
+	}
+}
+
+// A stronger file takes back what a weaker one switched, and each value is shown as
+// it was written.
+func TestSwitches(t *testing.T) { // M3
+	t.Parallel()
+	w := newWorld(t)
+	w.putUser("models:\n  m: {id: a/b, strict: true, parallel_calls: false}\n")
+	w.put("uzda.yaml", "models:\n  m: {strict: false, parallel_calls: TRUE}\n")
+	c := w.load()
+	if p := c.Models["m"].Params; p.Strict || p.NoParallel {
+		t.Errorf("the project's file does not count: %+v", p)
+	}
+	if strict, parallel := item(t, c, "models.m.strict"), item(t, c, "models.m.parallel_calls"); strict.Value != false || parallel.Value != true || parallel.Origin != "uzda.yaml:2" {
+		t.Errorf("shown as %+v and %+v", strict, parallel)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -68,7 +69,10 @@ func Schema() ([]byte, error) {
 		put("description", "Models with parameters, under names of one's own.").
 		put("propertyNames", (&object{}).put("pattern", nameForm.String())).
 		put("additionalProperties", closed(fields, "object")))
-	root := (&object{}).put("$schema", "https://json-schema.org/draft/2020-12/schema").put("title", "Settings of Uzda ("+FileName+")")
+	hooks, group := hookSchema()
+	top.put("hooks", hooks)
+	root := (&object{}).put("$schema", "https://json-schema.org/draft/2020-12/schema").put("title", "Settings of Uzda ("+FileName+")").
+		put("$defs", (&object{}).put("hooks", group))
 	for _, name := range []string{"type", "properties", "additionalProperties"} {
 		root.put(name, closed(top, "object", "null").values[name])
 	}
@@ -103,6 +107,8 @@ func (k Key) schema() *object {
 		o.put("type", "object")
 	case Whole:
 		o.put("type", "integer").put("minimum", 0)
+	case Switch:
+		o.put("type", "boolean")
 	case URL:
 		o.put("type", "string").put("pattern", `^https?://[^/@]+(/.*)?$`)
 	case Variable:
@@ -149,6 +155,11 @@ func Template(values map[string]string, why string) string {
 		}
 		b.WriteString(comment(indent, k.Doc))
 		fmt.Fprintf(&b, "# %s%s: %s\n", indent, leaf, k.written())
+	}
+	b.WriteString("\n## Commands that run at set points of a session; they can only tighten.\n# hooks:\n")
+	for _, k := range hookKeys() {
+		b.WriteString(comment("  ", k.Doc))
+		fmt.Fprintf(&b, "#   %s: %s\n", strings.TrimPrefix(k.Name, "hooks."), k.Example)
 	}
 	b.WriteString("\n## Models with parameters, under names of your own.\n# models:\n#   fast:\n")
 	for _, k := range modelKeys {
@@ -212,7 +223,7 @@ func Page() string {
 	}
 	row("key", "value", "default", "variable", "flag", "needs trust", "what it does")
 	b.WriteString("|---|---|---|---|---|---|---|\n")
-	for _, k := range append(append([]Key{}, keys...), modelKeys...) {
+	for _, k := range slices.Concat(keys, hookKeys(), modelKeys) {
 		value := string(k.Kind)
 		if k.Kind == Choice {
 			value = strings.Join(k.Choices, ", ")
@@ -252,7 +263,7 @@ The strongest first:
 The project's files are those of the nearest folder that has one, from the working directory upwards to the root of the repository or your home
 folder. A folder above that everybody may write to is passed over, with a warning.
 
-Rules of permission are the exception: those of all places hold together, so that a ban in your own file cannot be lifted by leaving it out in a project's.
+Rules of permission and hooks are the exception: those of all places hold together, so that a ban in your own file cannot be lifted by leaving it out in a project's.
 
 A path is relative to the file that names it; in a variable or a flag it is relative to the working directory. ` + "`~/`" + ` is the home folder.
 
@@ -262,7 +273,7 @@ Sessions are kept in the data folder: ` + "`$UZDA_HOME`, `$XDG_DATA_HOME/uzda`, 
 
 A project's files (` + "`uzda.yaml`, `uzda.local.yaml`" + `) may have been written by anybody: one clones a repository and runs Uzda in it. They can always tighten:
 deny and ask rules, the modes plan and deny, smaller budgets. What loosens, runs a command or reaches out of the project counts only if you trust the folder; the column "needs
-trust" below says which keys those are. The same holds for the project's agents. What is left out is a warning that says where it stands. Read the file; then trust the folder,
+trust" below says which keys those are. The same holds for the project's agents, its hooks and its AGENTS.md. What is left out is a warning that says where it stands. Read the file; then trust the folder,
 and all below it, with a line in your own file (5 above):
 
 ` + "```yaml\ntrust: [~/src/shop]\n```" + `

@@ -93,7 +93,7 @@ func TestSchemaAgrees(t *testing.T) {
 	}
 	for _, text := range []string{
 		"limits:\n", "limits: {max_cost: $0.5}\n", "limits: {max_cost: 1}\n", "limits: {max_time: 1h30m}\n",
-		"models: {fast: {id: a/b, temperature: 0.3, stops: [x], options: {y: {z: 1}}, max_tokens: 5, effort: low}}\n",
+		"models: {fast: {id: a/b, temperature: 0.3, stops: [x], options: {y: {z: 1}}, max_tokens: 5, effort: low, tool_choice: any, parallel_calls: false, strict: true}}\n",
 		"permissions: {deny: [\"Bash(a (b) c)\", mcp__x__*, Read]}\n",
 	} {
 		agree(t, text, true)
@@ -101,7 +101,7 @@ func TestSchemaAgrees(t *testing.T) {
 	for _, text := range []string{
 		"limits: {max_steps: abc}\n", "limits: {max_steps: 0}\n", "limits: {max_cost: 0}\n", "limits: {max_cost: a}\n", "limits: {max_time: 30}\n",
 		"limits: 5\n", "durability: never\n", "verify: true\n", "model: [a]\n", "permissions: {deny: Bash}\n", "permissions: {deny: [\"(x)\"]}\n",
-		"permissions: {deny: [7]}\n", "models: {fast: {id: a/b, temperature: 3}}\n", "models: {fast: {id: a/b, top: 3}}\n", "models: {a/b: {id: a/b}}\n", "permisions: {}\n",
+		"permissions: {deny: [7]}\n", "models: {fast: {id: a/b, temperature: 3}}\n", "models: {fast: {id: a/b, top: 3}}\n", "models: {fast: {id: a/b, strict: yes}}\n", "models: {fast: {id: a/b, tool_choice: true}}\n", "models: {a/b: {id: a/b}}\n", "permisions: {}\n",
 	} {
 		agree(t, text, false)
 	}

@@ -104,6 +104,7 @@ func (f *file) leavesOut(k Key, v any, origin string) bool {
 
 // warnOfTrust tells what was left out, and how to change that.
 func (l *loader) warnOfTrust() {
+	l.config.Left = l.leftOut
 	if len(l.leftOut) == 0 {
 		return
 	}

@@ -143,6 +143,8 @@ func (k Key) want() string {
 		return "the variable that holds it, such as " + k.sample() + "; never the key itself"
 	case Headers:
 		return "headers, each on a line: Name: text"
+	case Switch:
+		return "true or false, without quotes"
 	}
 	return string(k.Kind)
 }
@@ -182,6 +184,10 @@ func (k Key) store(field, value any) {
 		*f = value.(map[string]json.RawMessage)
 	case *map[string]string:
 		*f = value.(map[string]string)
+	case *bool:
+		*f = value.(bool)
+	case *opposite:
+		*f = opposite(!value.(bool))
 	default:
 		panic(fmt.Sprintf("config: no way to store a %T", field))
 	}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/cost"
+	"github.com/uzda-dev/uzda/session"
+	"github.com/uzda-dev/uzda/tool/todo"
+)
+
+// chatCommands are what may be typed instead of a message.
+var chatCommands = []struct{ name, says string }{
+	{"help", "this list"},
+	{"context", "what fills the model's window"},
+	{"cost", "what the session has used"},
+	{"todo", "the agent's list of what is to be done"},
+	{"undo", "take the changes of the last turn back"},
+	{"new", "begin another session"},
+	{"quit", "end the chat"},
+}
+
+var slash = regexp.MustCompile(`^/([a-z]+)\s*$`)
+
+// command says whether a line is a command: a slash and one word, and nothing
+// else. A path is none, nor is a sentence that begins with one.
+func command(text string) (name string, ok bool) {
+	m := slash.FindStringSubmatch(text)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// commandsFrom are the commands that begin like text.
+func commandsFrom(text string) (out []string) {
+	if !strings.HasPrefix(text, "/") {
+		return nil
+	}
+	for _, c := range chatCommands {
+		if strings.HasPrefix("/"+c.name, text) {
+			out = append(out, "/"+c.name)
+		}
+	}
+	return out
+}
+
+// command does what a command says.
+func (c *chat) command(ctx context.Context, name, text string) error {
+	var err error
+	switch name {
+	case "help":
+		c.help()
+	case "quit", "exit":
+		c.talk.ended = true
+	case "new":
+		err = c.anew(ctx)
+	case "context", "cost", "todo", "undo":
+		if !c.begun {
+			fmt.Fprintln(c.desk, "Nothing was said yet.")
+			return nil
+		}
+		err = map[string]func(context.Context) error{"context": c.context, "cost": c.costs, "todo": c.list, "undo": c.takeBack}[name](ctx)
+	default:
+		var names []string
+		for _, k := range chatCommands {
+			names = append(names, k.name)
+		}
+		hint := "/help lists them"
+		if near := uzda.Nearest(name, names, 1); len(near) > 0 {
+			hint = "did you mean /" + near[0] + "?"
+		}
+		fmt.Fprintf(c.desk, "There is no command /%s; %s (To say it to the agent, begin with a space.)\n", name, hint)
+	}
+	if err != nil {
+		c.sorry(err)
+	}
+	return nil
+}
+
+func (c *chat) help() {
+	var b strings.Builder
+	for _, k := range chatCommands {
+		fmt.Fprintf(&b, "  /%-9s%s\n", k.name, k.says)
+	}
+	b.WriteString(`
+  \ at the end of a line      the message goes on in the next
+  ` + "```" + `                         begins and ends a block of several lines
+  Ctrl-J                      a line end in the message
+  Up, Down                    what you said before
+  Ctrl-C                      cancels the turn; twice at the prompt: ends the chat
+  Ctrl-D                      ends the chat
+While the agent works, what you type joins at its next step.
+`)
+	fmt.Fprint(c.desk, b.String())
+}
+
+// anew begins another session with the same agent; it is opened by the first message.
+func (c *chat) anew(context.Context) error {
+	c.mu.Lock()
+	working := c.cancel != nil
+	c.mu.Unlock()
+	if working {
+		return fail(uzda.ConfigError, "Ctrl-C cancels the turn", "the agent is at work")
+	}
+	if c.begun {
+		fmt.Fprintf(c.desk, "The old session: uzda chat --session %s\n", c.id)
+	}
+	c.id, c.head, c.begun, c.goesOn = session.NewID(c.now()), 0, false, false
+	fmt.Fprintln(c.desk, "A new session begins with your next message.")
+	return nil
+}
+
+func (c *chat) context(ctx context.Context) error {
+	s, err := c.host.State(ctx, c.id)
+	if err != nil {
+		return failed(c.id, err)
+	}
+	r, err := c.breakdown(ctx, c.id, s)
+	if err != nil {
+		return err
+	}
+	return r.WriteText(c.desk, c.columns())
+}
+
+func (c *chat) costs(ctx context.Context) error {
+	ids, err := c.family(ctx, []string{string(c.id)})
+	if err != nil {
+		return err
+	}
+	r := cost.NewReport(c.prices)
+	for _, id := range ids {
+		if err := r.Read(id, c.store.Read(ctx, id, 0)); err != nil {
+			return fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+		}
+	}
+	return r.WriteText(c.desk, cost.ByModel, cost.ByPurpose)
+}
+
+// list shows the agent's list.
+func (c *chat) list(context.Context) error {
+	items, err := c.todo().Read(c.id)
+	if err != nil {
+		return fail(uzda.StorageError, "", "%v", err)
+	}
+	text := todo.Markdown(items)
+	if len(items) == 0 {
+		text = "The agent has no list.\n"
+	}
+	fmt.Fprint(c.desk, safeLines(text))
+	return nil
+}
+
+// takeBack undoes what the agent changed.
+func (c *chat) takeBack(ctx context.Context) error {
+	c.mu.Lock()
+	working := c.cancel != nil
+	c.mu.Unlock()
+	if working {
+		return fail(uzda.ConfigError, "Ctrl-C cancels the turn", "the agent is at work")
+	}
+	return c.undo(ctx)
+}

@@ -1,0 +1,103 @@
+package shell
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// keep notes a job whose background goes on.
+func (s *Shell) keep(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[j.session] = append(slices.DeleteFunc(s.kept[j.session], func(old *job) bool {
+		if old.quiet() && len(old.alive()) == 0 {
+			delete(s.runs, old.mark)
+			return true
+		}
+		return false
+	}), j)
+}
+
+// Kept returns the background processes that go on in a session, as lines for people.
+func (s *Shell) Kept(id uzda.SessionID) []string {
+	s.mu.Lock()
+	jobs := slices.Clone(s.kept[id])
+	s.mu.Unlock()
+	var out []string
+	for _, j := range jobs {
+		out = append(out, lines(j.alive())...)
+	}
+	return out
+}
+
+// Reap ends the background processes of a session, also those that a crash of this
+// program left. It returns what it ended, as lines for people.
+func (s *Shell) Reap(id uzda.SessionID) []string {
+	s.mu.Lock()
+	jobs := s.kept[id]
+	delete(s.kept, id)
+	s.mu.Unlock()
+	var out []string
+	for _, j := range jobs {
+		out = append(out, lines(j.alive())...)
+		j.end()
+		j.drain()
+		s.running(j, false)
+	}
+	return append(out, lines(s.lost(id))...)
+}
+
+// Close ends the background processes of all sessions.
+func (s *Shell) Close() error {
+	s.mu.Lock()
+	var ids []uzda.SessionID
+	for id := range s.kept {
+		ids = append(ids, id)
+	}
+	s.mu.Unlock()
+	for _, id := range ids {
+		s.Reap(id)
+	}
+	return nil
+}
+
+// leftovers ends what commands of the session left that ran when this program
+// crashed; it looks once a session.
+func (s *Shell) leftovers(id uzda.SessionID) []string {
+	s.mu.Lock()
+	seen := s.seen[id]
+	s.seen[id] = true
+	s.mu.Unlock()
+	if seen {
+		return nil
+	}
+	tidy(s.folder(id))
+	lost := s.lost(id)
+	if len(lost) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("processes of an earlier command, from before a restart, still ran and were ended: %s", strings.Join(lines(lost), "; "))}
+}
+
+// lost ends the processes with a mark of the session that no running command has.
+func (s *Shell) lost(id uzda.SessionID) []proc {
+	tag := s.tag(id)
+	left := func() []proc {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return marked(tag, s.runs)
+	}
+	first := left()
+	deadline := time.Now().Add(polite)
+	for now := first; len(now) > 0 && time.Now().Before(deadline.Add(firm)); now = left() {
+		for _, p := range now {
+			p.signal(time.Now().After(deadline))
+		}
+		time.Sleep(look)
+	}
+	return first
+}
