@@ -47,6 +47,9 @@ type Gate struct {
 	// settings), in a root or not: what writes to them is asked.
 	Own  []string
 	Home string // what ~ is; default the user's
+	// Bash says that commands run in bash. Otherwise what a plain sh reads in another
+	// way is asked.
+	Bash bool
 	// HandOver is how many failures in a row make a person look at whatever is not
 	// read-only; default 5, negative: none do.
 	HandOver int
@@ -58,6 +61,10 @@ type Gate struct {
 }
 
 var _ uzda.Gate = Gate{}
+
+// Slow says that Check looks at the file system, which may be far away: it is asked
+// beside the loop.
+func (Gate) Slow() {}
 
 // builtIn are the rules that stand behind all others: these tools write Uzda's
 // own notes and nothing else.

@@ -48,7 +48,7 @@ func (g Gate) Propose(a uzda.Action) string {
 // proposeLine proposes the words that decide what a program does, or for a list
 // of commands the very line.
 func (u *subject) proposeLine() string {
-	rep := command.Read(u.line, command.Options{Dir: u.at.cwd, Home: u.at.home})
+	rep := command.Read(u.line, command.Options{Dir: u.at.cwd, Home: u.at.home, Bash: u.gate.Bash})
 	if len(rep.Unsure) > 0 {
 		return ""
 	}

@@ -19,7 +19,7 @@ const (
 // command judges a command: all that it may start, read and write. The strictest
 // of its parts counts.
 func (u *subject) command() uzda.Verdict {
-	rep := command.Read(u.line, command.Options{Dir: u.at.cwd, Home: u.at.home})
+	rep := command.Read(u.line, command.Options{Dir: u.at.cwd, Home: u.at.home, Bash: u.gate.Bash})
 	parts := u.parts(rep)
 	var ask uzda.Verdict // the first reason to ask
 	raise := func(v uzda.Verdict) {

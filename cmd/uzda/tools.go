@@ -192,7 +192,11 @@ func (w *work) rules() (policy.Gate, error) {
 	if w.cfg.Own != "" {
 		own = append(own, w.cfg.Own)
 	}
-	return policy.Gate{Mode: p.Mode, Rules: rules, Roots: w.roots(), ReadRoots: []string{w.outputs()}, Own: own, Hides: true, Skips: true}, nil
+	sh, err := shell.Find("")
+	if err != nil {
+		sh = "" // the tool will say so
+	}
+	return policy.Gate{Mode: p.Mode, Bash: filepath.Base(sh) == "bash", Strict: p.Commands == "ask", Rules: rules, Roots: w.roots(), ReadRoots: []string{w.outputs()}, Own: own, Hides: true, Skips: true}, nil
 }
 
 // gate is that of the settings. With the tools of an agent it warns of rules that

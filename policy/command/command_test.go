@@ -24,108 +24,111 @@ func called(r command.Report) string {
 	return strings.Join(out, " / ")
 }
 
+var parts = []struct{ line, want string }{
+	{"git status && rm x", "git status / rm x"},
+	{"git status || rm x", "git status / rm x"},
+	{"git status; rm x", "git status / rm x"},
+	{"git status | rm x", "git status / rm x"},
+	{"git status |& rm x", "git status / rm x"},
+	{"git status & rm x", "git status / rm x"},
+	{"git status &", "git status"},
+	{"git status\nrm x", "git status / rm x"},
+	{"git log $(rm x)", "git log $(rm x) / rm x"},
+	{`git log "$(rm x)"`, `git log "$(rm x)" / rm x`},
+	{"git log `rm x`", "git log `rm x` / rm x"},
+	{"git log \"`rm x`\"", "git log \"`rm x`\" / rm x"},
+	{"diff <(git log) <(rm x)", "diff <(git log) <(rm x) / git log / rm x"},
+	{"tee >(rm x)", "tee >(rm x) / rm x"},
+	{"cat <<E\n$(rm x)\nE", "cat / rm x"},
+	{"cat <<'E'\n$(rm x)\nE", "cat"},
+	{"sh <<E\nrm x\nE", "sh ~ / rm x"},
+	{"bash -s <<'E'\nrm x\nE", "bash -s ~ / rm x"},
+	{"sh <<< 'rm x'", "sh ~ / rm x"},
+	{"echo 'rm x' | sh", "echo rm x / sh ~ / rm x"},
+	{`printf '%s\n' 'rm x' | bash`, `printf %s\n rm x / bash ~ / rm x`},
+	{"cat <<E | sh\nrm x\nE", "cat / sh ~ / rm x"},
+	{"(rm x)", "rm x"},
+	{"{ rm x; }", "rm x"},
+	{"! rm x", "rm x"},
+	{"time rm x", "rm x"},
+	{"if git status; then rm x; else rm y; fi", "git status / rm x / rm y"},
+	{"if a; then b; elif c; then d; fi", "a / b / c / d"},
+	{"for i in 1 2; do rm $i; done", "rm $i"},
+	{"for i in $(ls); do rm x; done", "ls / rm x"},
+	{"for ((i=0; i<3; i++)); do rm x; done", "rm x"},
+	{"while git status; do rm x; done", "git status / rm x"},
+	{"until git status; do rm x; done", "git status / rm x"},
+	{"select x in a b; do rm x; done", "rm x"},
+	{"case $(ls) in a) rm x;; *) rm y;; esac", "ls / rm x / rm y"},
+	{"build() { rm x; }; build", "rm x / build ~"},
+	{"coproc rm x", "rm x"},
+	{"echo ${x:-$(rm x)}", "echo ${x:-$(rm x)} / rm x"},
+	{`echo "${x:-$(rm x)}"`, `echo "${x:-$(rm x)}" / rm x`},
+	{"echo ${x/a/$(rm x)}", "echo ${x/a/$(rm x)} / rm x"},
+	{"echo $((1 + a[$(rm x)]))", "echo $((1 + a[$(rm x)])) / rm x"},
+	{"[[ -n $(rm x) ]]", "rm x"},
+	{"a=$(rm x)", "rm x"},
+	{"a=$(rm x) ls", "ls / rm x"},
+	{"a=(1 $(rm x))", "rm x"},
+	{"export a=$(rm x)", "export a=$(rm x) / rm x"},
+	{"eval 'rm x'", "eval rm x ~ / rm x"},
+	{"eval -- rm x", "eval -- rm x ~ / rm x"},
+	{"eval rm x '; ls'", "eval rm x ; ls ~ / rm x / ls"},
+	{"trap 'rm x' EXIT", "trap rm x EXIT ~ / rm x"},
+	{"env rm x", "env rm x ~ / rm x"},
+	{"env -i -u A LANG=C rm x", "env -i -u A LANG=C rm x ~ / rm x"},
+	{`env -S 'rm "a b"' c`, `env -S rm "a b" c ~ / rm a b c`},
+	{"timeout -k 1 5 rm x", "timeout -k 1 5 rm x ~ / rm x"},
+	{"nice -n 5 nohup setsid rm x", "nice -n 5 nohup setsid rm x ~ / nohup setsid rm x ~ / setsid rm x ~ / rm x"},
+	{"stdbuf -o0 rm x", "stdbuf -o0 rm x ~ / rm x"},
+	{"command rm x", "command rm x ~ / rm x"},
+	{"command -v rm", "command -v rm"},
+	{"exec rm x", "exec rm x ~ / rm x"},
+	{"ls | xargs rm", "ls / xargs rm ~ / rm …"},
+	{"ls | xargs -n1 -I{} rm a{}", "ls / xargs -n1 -I{} rm a{} ~ / rm a{}"},
+	{"xargs -a list touch", "xargs -a list touch ~ / touch …"},
+	{"watch -n 1 'rm x; ls'", "watch -n 1 rm x; ls ~ / rm x / ls"},
+	{"script -qc 'rm x' /dev/null", "script -qc rm x /dev/null ~ / rm x"},
+	{"flock lock rm x", "flock lock rm x ~ / rm x"},
+	{"flock lock -c 'rm x'", "flock lock -c rm x ~ / rm x"},
+	{`find . -name a -exec rm {} \; -execdir mv {} b \;`, "find . -name a -exec rm {} ; -execdir mv {} b ; ~ / rm {} / mv {} b"},
+	{"sudo -u root rm x", "sudo -u root rm x ~ / rm x"},
+	{"echo pw | sudo -S rm x", "echo pw / sudo -S rm x ~ / rm x"},
+	{"su root -c 'rm x'", "su root -c rm x ~ / rm x"},
+	{"doas rm x", "doas rm x ~ / rm x"},
+	{"busybox rm x", "busybox rm x ~ / rm x"},
+	{"sh -c 'rm x; ls'", "sh -c rm x; ls ~ / rm x / ls"},
+	{"bash -lc 'rm x'", "bash -lc rm x ~ / rm x"},
+	{"bash -e -o pipefail -c 'rm x' name arg", "bash -e -o pipefail -c rm x name arg ~ / rm x"},
+	{`sh -c "sh -c 'rm x'"`, "sh -c sh -c 'rm x' ~ / sh -c rm x ~ / rm x"},
+	{"uv run pytest -q", "uv run pytest -q ~ / pytest -q"},
+	{"/bin/rm x", "rm x"},
+	{`r"m" x`, "rm x"},
+	{`\rm x`, "rm x"},
+	{`$'\x72m' x`, "rm x"},
+	{"r''m x", "rm x"},
+	{"r\\\nm x", "rm x"},
+	// Quotes hide operators.
+	{"echo 'a && rm x'", "echo a && rm x"},
+	{`echo "a; rm x"`, "echo a; rm x"},
+	{`echo a\;rm x`, "echo a;rm x"},
+	{`echo 'a | rm' "b > c" \& d`, "echo a | rm b > c & d"},
+	{`grep 'a\|b' f`, `grep a\|b f`},
+	{"echo '$(rm x)' \"\\$(rm x)\"", "echo $(rm x) $(rm x)"},
+	{"echo a # ; rm x", "echo a"},
+	{"echo a#b", "echo a#b"},
+	{"git commit -m 'a\nrm x'", "git commit -m a\nrm x"},
+	{"", ""},
+	{"# nothing", ""},
+	{"a=1", ""},
+}
+
 // Every part of a command is seen, wherever it stands, and nothing that stands in
 // quotes is taken for one.
 // case:P01
 func TestParts(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ line, want string }{
-		{"git status && rm x", "git status / rm x"},
-		{"git status || rm x", "git status / rm x"},
-		{"git status; rm x", "git status / rm x"},
-		{"git status | rm x", "git status / rm x"},
-		{"git status |& rm x", "git status / rm x"},
-		{"git status & rm x", "git status / rm x"},
-		{"git status &", "git status"},
-		{"git status\nrm x", "git status / rm x"},
-		{"git log $(rm x)", "git log $(rm x) / rm x"},
-		{`git log "$(rm x)"`, `git log "$(rm x)" / rm x`},
-		{"git log `rm x`", "git log `rm x` / rm x"},
-		{"git log \"`rm x`\"", "git log \"`rm x`\" / rm x"},
-		{"diff <(git log) <(rm x)", "diff <(git log) <(rm x) / git log / rm x"},
-		{"tee >(rm x)", "tee >(rm x) / rm x"},
-		{"cat <<E\n$(rm x)\nE", "cat / rm x"},
-		{"cat <<'E'\n$(rm x)\nE", "cat"},
-		{"sh <<E\nrm x\nE", "sh ~ / rm x"},
-		{"bash -s <<'E'\nrm x\nE", "bash -s ~ / rm x"},
-		{"sh <<< 'rm x'", "sh ~ / rm x"},
-		{"echo 'rm x' | sh", "echo rm x / sh ~ / rm x"},
-		{`printf '%s\n' 'rm x' | bash`, `printf %s\n rm x / bash ~ / rm x`},
-		{"cat <<E | sh\nrm x\nE", "cat / sh ~ / rm x"},
-		{"(rm x)", "rm x"},
-		{"{ rm x; }", "rm x"},
-		{"! rm x", "rm x"},
-		{"time rm x", "rm x"},
-		{"if git status; then rm x; else rm y; fi", "git status / rm x / rm y"},
-		{"if a; then b; elif c; then d; fi", "a / b / c / d"},
-		{"for i in 1 2; do rm $i; done", "rm $i"},
-		{"for i in $(ls); do rm x; done", "ls / rm x"},
-		{"for ((i=0; i<3; i++)); do rm x; done", "rm x"},
-		{"while git status; do rm x; done", "git status / rm x"},
-		{"until git status; do rm x; done", "git status / rm x"},
-		{"select x in a b; do rm x; done", "rm x"},
-		{"case $(ls) in a) rm x;; *) rm y;; esac", "ls / rm x / rm y"},
-		{"build() { rm x; }; build", "rm x / build ~"},
-		{"coproc rm x", "rm x"},
-		{"echo ${x:-$(rm x)}", "echo ${x:-$(rm x)} / rm x"},
-		{`echo "${x:-$(rm x)}"`, `echo "${x:-$(rm x)}" / rm x`},
-		{"echo ${x/a/$(rm x)}", "echo ${x/a/$(rm x)} / rm x"},
-		{"echo $((1 + a[$(rm x)]))", "echo $((1 + a[$(rm x)])) / rm x"},
-		{"[[ -n $(rm x) ]]", "rm x"},
-		{"a=$(rm x)", "rm x"},
-		{"a=$(rm x) ls", "ls / rm x"},
-		{"a=(1 $(rm x))", "rm x"},
-		{"export a=$(rm x)", "export a=$(rm x) / rm x"},
-		{"eval 'rm x'", "eval rm x ~ / rm x"},
-		{"eval rm x '; ls'", "eval rm x ; ls ~ / rm x / ls"},
-		{"trap 'rm x' EXIT", "trap rm x EXIT ~ / rm x"},
-		{"env rm x", "env rm x ~ / rm x"},
-		{"env -i -u A LANG=C rm x", "env -i -u A LANG=C rm x ~ / rm x"},
-		{`env -S 'rm "a b"' c`, `env -S rm "a b" c ~ / rm a b c`},
-		{"timeout -k 1 5 rm x", "timeout -k 1 5 rm x ~ / rm x"},
-		{"nice -n 5 nohup setsid rm x", "nice -n 5 nohup setsid rm x ~ / nohup setsid rm x ~ / setsid rm x ~ / rm x"},
-		{"stdbuf -o0 rm x", "stdbuf -o0 rm x ~ / rm x"},
-		{"command rm x", "command rm x ~ / rm x"},
-		{"command -v rm", "command -v rm"},
-		{"exec rm x", "exec rm x ~ / rm x"},
-		{"ls | xargs rm", "ls / xargs rm ~ / rm …"},
-		{"ls | xargs -n1 -I{} rm a{}", "ls / xargs -n1 -I{} rm a{} ~ / rm a{}"},
-		{"xargs -a list touch", "xargs -a list touch ~ / touch …"},
-		{"watch -n 1 'rm x; ls'", "watch -n 1 rm x; ls ~ / rm x / ls"},
-		{"script -qc 'rm x' /dev/null", "script -qc rm x /dev/null ~ / rm x"},
-		{"flock lock rm x", "flock lock rm x ~ / rm x"},
-		{"flock lock -c 'rm x'", "flock lock -c rm x ~ / rm x"},
-		{`find . -name a -exec rm {} \; -execdir mv {} b \;`, "find . -name a -exec rm {} ; -execdir mv {} b ; ~ / rm {} / mv {} b"},
-		{"sudo -u root rm x", "sudo -u root rm x ~ / rm x"},
-		{"echo pw | sudo -S rm x", "echo pw / sudo -S rm x ~ / rm x"},
-		{"su root -c 'rm x'", "su root -c rm x ~ / rm x"},
-		{"doas rm x", "doas rm x ~ / rm x"},
-		{"busybox rm x", "busybox rm x ~ / rm x"},
-		{"sh -c 'rm x; ls'", "sh -c rm x; ls ~ / rm x / ls"},
-		{"bash -lc 'rm x'", "bash -lc rm x ~ / rm x"},
-		{"bash -e -o pipefail -c 'rm x' name arg", "bash -e -o pipefail -c rm x name arg ~ / rm x"},
-		{`sh -c "sh -c 'rm x'"`, "sh -c sh -c 'rm x' ~ / sh -c rm x ~ / rm x"},
-		{"uv run pytest -q", "uv run pytest -q ~ / pytest -q"},
-		{"/bin/rm x", "rm x"},
-		{`r"m" x`, "rm x"},
-		{`\rm x`, "rm x"},
-		{`$'\x72m' x`, "rm x"},
-		{"r''m x", "rm x"},
-		{"r\\\nm x", "rm x"},
-		// Quotes hide operators.
-		{"echo 'a && rm x'", "echo a && rm x"},
-		{`echo "a; rm x"`, "echo a; rm x"},
-		{`echo a\;rm x`, "echo a;rm x"},
-		{`echo 'a | rm' "b > c" \& d`, "echo a | rm b > c & d"},
-		{`grep 'a\|b' f`, `grep a\|b f`},
-		{"echo '$(rm x)' \"\\$(rm x)\"", "echo $(rm x) $(rm x)"},
-		{"echo a # ; rm x", "echo a"},
-		{"echo a#b", "echo a#b"},
-		{"git commit -m 'a\nrm x'", "git commit -m a\nrm x"},
-		{"", ""},
-		{"# nothing", ""},
-		{"a=1", ""},
-	} {
+	for _, c := range parts {
 		r := command.Read(c.line, here)
 		if got := called(r); got != c.want {
 			t.Errorf("%q\n got %s\nwant %s", c.line, got, c.want)
@@ -187,6 +190,7 @@ func TestUnsure(t *testing.T) {
 		{"read PATH", "PATH"},
 		{"for PATH in x; do ls; done", ""},
 		{": ${PATH:=x}", "PATH"},
+		{"sh -c '((reboot))'", "plain sh"},
 		{"echo > /dev/tcp/example.com/80", "another machine"},
 		{"a='x[$(rm y)]'; echo $((a))", "runs what the variable"},
 		{"a='x[$(rm y)]'; [[ $a -eq 1 ]]", "runs what the variable"},
@@ -238,13 +242,8 @@ func TestPlainShell(t *testing.T) {
 	}
 }
 
-// What people and models type all day is harmless; what changes, destroys or is
-// not known is said, with a reason.
-// S1
-func TestLevels(t *testing.T) {
-	t.Parallel()
-	for level, list := range map[command.Level]string{
-		command.Harmless: `ls -la
+var levels = map[command.Level]string{
+	command.Harmless: `ls -la
 			ls -R src
 			cat README.md | head -n 20
 			head -20 f; tail -n +5 f; wc -l *.go
@@ -277,7 +276,7 @@ func TestLevels(t *testing.T) {
 			x=$(git rev-parse HEAD); echo "$x"
 			timeout 5 ls; nice ls; command -v go; xargs wc -l < list
 			echo "$(date)" "${x:-y}"`,
-		command.Changes: `mkdir -p a/b
+	command.Changes: `mkdir -p a/b
 			touch a
 			cp a b
 			mv a b
@@ -296,7 +295,7 @@ func TestLevels(t *testing.T) {
 			git stash
 			git branch new
 			find . -fprint out`,
-		command.Unknown: `foo
+	command.Unknown: `foo
 			./run.sh
 			go test ./...
 			go vet ./...
@@ -347,7 +346,7 @@ func TestLevels(t *testing.T) {
 			FOO=1 ls
 			cat /proc/self/environ
 			bash x.sh`,
-		command.Dangerous: `rm -rf a
+	command.Dangerous: `rm -rf a
 			rm -f a
 			rm a -f
 			rm -r -f a
@@ -378,7 +377,14 @@ func TestLevels(t *testing.T) {
 			su -c ls
 			kill 1
 			xargs rm -f < list`,
-	} {
+}
+
+// What people and models type all day is harmless; what changes, destroys or is
+// not known is said, with a reason.
+// S1
+func TestLevels(t *testing.T) {
+	t.Parallel()
+	for level, list := range levels {
 		for line := range strings.SplitSeq(list, "\n") {
 			line = strings.TrimSpace(line)
 			r := command.Read(line, here)

@@ -81,6 +81,8 @@ func (r *reader) report() Report {
 			r.unsure("arithmetic or a test runs what the variable %s holds, which may be a command", name)
 		}
 	}
+	// Nothing but harmless commands in parentheses is rare, and asked about by others;
+	// where a rule or a person decides over one of the parts this adds no question.
 	if r.grouped && !slices.ContainsFunc(r.out.Parts, func(p Part) bool { return p.Level != Harmless }) {
 		r.unsure("commands in ( ) are shown before they run")
 	}

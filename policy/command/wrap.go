@@ -365,10 +365,10 @@ func (c *call) runs(text arg, ok bool) {
 			return still
 		}
 		defer c.apart()()
-		funcs := c.funcs
-		c.funcs = nil
+		funcs, bash := c.funcs, c.o.Bash
+		c.funcs, c.o.Bash = nil, name == "bash" // the others run what is sh there
 		c.code(text.Text, c.sc)
-		c.funcs = funcs
+		c.funcs, c.o.Bash = funcs, bash
 		return still
 	}
 }

@@ -100,7 +100,7 @@ func New(c Config) (*Shell, error) {
 	if c.State, err = filepath.Abs(c.State); err != nil {
 		return nil, fmt.Errorf("shell: the folder %s: %w", c.State, err)
 	}
-	if c.Shell, err = find(c.Shell); err != nil {
+	if c.Shell, err = Find(c.Shell); err != nil {
 		return nil, err
 	}
 	if c.Env == nil {
@@ -135,8 +135,9 @@ var plainly = map[string][]string{
 	"bash": {"--noprofile", "--norc"}, "zsh": {"-f"}, "sh": nil, "dash": nil, "ash": nil, "ksh": nil, "mksh": nil,
 }
 
-// find returns the path of a shell.
-func find(shell string) (string, error) {
+// Find returns the path of a shell: of the one named, else of bash where there is
+// one, else of sh.
+func Find(shell string) (string, error) {
 	if shell != "" {
 		path, err := exec.LookPath(shell)
 		if err != nil {

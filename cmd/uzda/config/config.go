@@ -60,10 +60,11 @@ type Config struct {
 // Permissions are the rules that calls are held against. Rules of all files,
 // variables and flags hold together; none replaces another.
 type Permissions struct {
-	Mode  string // ask, plan, accept-edits, deny or bypass
-	Allow []Rule
-	Ask   []Rule
-	Deny  []Rule
+	Mode     string // ask, plan, accept-edits, deny or bypass
+	Commands string // that only read: allow or ask
+	Allow    []Rule
+	Ask      []Rule
+	Deny     []Rule
 }
 
 // Shell says how commands run.

@@ -157,6 +157,11 @@ var keys = []Key{
 		Doc:   "Calls that never run.",
 		field: func(c *Config) any { return &c.Permissions.Deny }},
 
+	{Name: "permissions.commands", Kind: Choice, Env: "UZDA_PERMISSIONS_COMMANDS", Default: "allow", Choices: []string{"ask", "allow"},
+		Doc:     "Whether commands that only read files of the folders, such as ls or git log, run where no rule is about them, or are asked about.",
+		loosens: looser,
+		field:   func(c *Config) any { return &c.Permissions.Commands }},
+
 	{Name: "shell.timeout", Kind: Duration, Env: "UZDA_SHELL_TIMEOUT", Default: "2m",
 		Doc:   "How long a command may run where the model names no time; it may name up to ten minutes, or this where it is longer.",
 		field: func(c *Config) any { return &c.Shell.Timeout }},
