@@ -209,7 +209,7 @@ func (s *State) close(seq uzda.Seq, u *Open, r uzda.ToolResult) {
 	switch {
 	case !r.IsError, u.Answer != nil && r.Code == uzda.CodeDenied:
 		s.Turn.Failed = 0
-	case r.Code != uzda.CodeDenied && r.Code != uzda.CodeNotStarted && r.Code != uzda.CodeCancelled:
+	case r.Code != uzda.CodeNotStarted && r.Code != uzda.CodeCancelled:
 		s.Turn.Failed++
 	}
 	if r.Code == uzda.CodeDenied {

@@ -124,14 +124,27 @@ func (r *run) use(u Open, input json.RawMessage, dir string) uzda.Use {
 	return uzda.Use{Session: r.id, ID: u.ID, Name: u.Name, Input: input, Dir: dir}
 }
 
-// recheck is the look right before an approved start: nil if it is still what
-// was approved, else the new judgement.
+// recheck is the look right before an approved start: nil if it is still what was
+// approved, else the new judgement. The gates are asked once more, since a ban may
+// have come after the question. That they would ask again for the same reason, or
+// that nobody is there now to be asked, does not undo the answer.
 func (r *run) recheck(ctx context.Context, u Open, b basis) []uzda.Body {
 	use := r.use(u, u.Args(), b.dir)
-	if _, hash, err := r.preview(ctx, use); err == nil && hash == u.Judged.Hash {
+	if _, hash, err := r.preview(ctx, use); err != nil || hash != u.Judged.Hash {
+		return r.judge(ctx, u, b)
+	}
+	if u.Answer == nil {
 		return nil
 	}
-	return r.judge(ctx, u, b)
+	j := uzda.Judged{Use: u.ID, Hash: u.Judged.Hash, Preview: u.Judged.Preview, Labels: len(b.labels), Grants: len(b.grants), Verdict: uzda.Verdict{Decision: uzda.Allow}}
+	if !bytes.Equal(u.Args(), u.Input) {
+		j.Input = u.Args()
+	}
+	r.rule(ctx, &j, u, use, b)
+	if j.Verdict.Decision == uzda.Deny && !j.Verdict.Unattended {
+		return []uzda.Body{j}
+	}
+	return nil
 }
 
 // judge coerces, previews, hashes and asks the gates, in this order.
@@ -180,7 +193,8 @@ func (r *run) judge(ctx context.Context, u Open, b basis) []uzda.Body {
 // rule asks the gates; then what is unknown, and who could be asked, count.
 func (r *run) rule(ctx context.Context, j *uzda.Judged, u Open, use uzda.Use, b basis) {
 	raise := func(v uzda.Verdict, by string) {
-		if v.Decision.Stricter(j.Verdict.Decision) || j.By == "" {
+		surer := v.Decision == uzda.Deny && j.Verdict.Unattended && !v.Unattended
+		if v.Decision.Stricter(j.Verdict.Decision) || j.By == "" || surer {
 			j.Verdict, j.By = v, by
 		}
 	}

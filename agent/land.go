@@ -116,7 +116,22 @@ func (r *run) abandon() {
 		}
 		left = append(left, l)
 	}
+	for _, id := range sortedKeys(r.hand.Judging) { // a gate or a preview that does not return
+		l := landed{use: id}
+		if u := r.s.use(id); u != nil && u.Result == nil {
+			res := refusal(*u, code)
+			res.Effect = uzda.EffectNone
+			l.bodies = []uzda.Body{uzda.Returned{Result: res}}
+		}
+		left = append(left, l)
+	}
+	if r.stop["verify"] != nil && r.outOfTime() && r.s.Cancel == 0 { // recorded, so that the check does not begin again
+		left = append(left, landed{bodies: []uzda.Body{uzda.Verified{By: r.own(r.Verify.String()),
+			Blocks: uzda.Say(r.brief("The check could not be made: " + errTime.Error()))}}})
+	}
+	r.planned, r.counted.ask = r.s.Asks+1, r.s.Asks+1 // nor does one of these
 	r.leave(errStopped)
+	r.grace = nil // what begins now is stopped anew
 	for _, l := range left {
 		r.active += r.now().Sub(r.since)
 		r.since = r.now()
