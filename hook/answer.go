@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -28,11 +29,18 @@ type specific struct {
 	Output   json.RawMessage `json:"updatedToolOutput"`
 }
 
+// decides finds a decision in what is no JSON as a whole.
+var decides = regexp.MustCompile(`"(decision|permissionDecision|hookSpecificOutput|continue)"\s*:`)
+
 // read reads what a hook printed that went well. Only what begins like an object is
-// JSON; anything else is words.
+// JSON; anything else is words. Words with a decision among them are a mistake: it
+// was meant to count, and a guard that is not heard guards nothing.
 func read(stdout string) (answer, error) {
 	text := strings.TrimSpace(strings.TrimPrefix(stdout, "\ufeff"))
 	if !strings.HasPrefix(text, "{") {
+		if key := decides.FindString(text); key != "" {
+			return answer{}, fmt.Errorf("its output is not the JSON that it should be: other words stand before the object with %s; let it print the object alone", strings.TrimRight(key, ": \t\n"))
+		}
 		return answer{plain: text}, nil
 	}
 	var a answer

@@ -91,6 +91,10 @@ func TestGate(t *testing.T) {
 		{"not there", "/nonexistent/guard", uzda.Ask, "could not judge this"},
 		{"killed", "kill -9 $$", uzda.Ask, "it was ended"},
 		{"cut JSON", `echo '{"decision":'`, uzda.Ask, "not the JSON"},
+		{"words before it", `echo hi; echo '{"decision":"block"}'`, uzda.Ask, "not the JSON"},
+		{"words before it, in lines", `printf 'hi\n{\n  "hookSpecificOutput" : {\n    "permissionDecision":"deny"}}\n'`, uzda.Ask, "not the JSON"},
+		{"words right before it", `printf 'hi {"continue": false}'`, uzda.Ask, "not the JSON"},
+		{"words about a decision", `echo 'the decision: block nothing'`, uzda.Allow, ""},
 		{"two values", `echo '{}{"decision":"block"}'`, uzda.Ask, "not the JSON"},
 		{"wrong type", `echo '{"decision":7}'`, uzda.Ask, "not the JSON"},
 		{"wrong word", `echo '{"hookSpecificOutput":{"permissionDecision":"Deny"}}'`, uzda.Ask, "want allow, deny or ask"},
@@ -460,11 +464,29 @@ func TestHalt(t *testing.T) {
 	var ended []string
 	s, _ := set(t, hook.Hook{Event: hook.PostToolUse, Command: `echo '{"continue":false,"stopReason":"enough"}'`})
 	s.Halt = func(id uzda.SessionID, why string) { ended = append(ended, string(id)+" "+why) }
-	if _, err := s.Wrap(echo{}).Call(t.Context(), use(t.TempDir(), "shell", "{}").Use); err != nil {
+	res, err := s.Wrap(echo{}).Call(t.Context(), use(t.TempDir(), "shell", "{}").Use)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if last := res.Blocks[len(res.Blocks)-1].(uzda.Text).Text; !strings.HasSuffix(last, "ends the turn: enough.") { // the model is to know why
+		t.Errorf("the result ends with %q", last)
 	}
 	if len(ended) != 1 || !strings.HasSuffix(ended[0], "ends the turn: enough") {
 		t.Errorf("%q", ended)
+	}
+}
+
+// P4: what a matcher names in vain is found, also beside names that are known.
+func TestStrays(t *testing.T) {
+	t.Parallel()
+	known := []string{"shell", "Bash", "read_file", "Read"}
+	for matcher, want := range map[string]string{
+		"": "", "*": "", "Bash": "", "shell|Read": "", "bash": "bash", "Bash|Raed": "Raed", "bash | Read": "bash",
+		"B.*": "", "b.*|Nope.*": "b.*|Nope.*", "read": "read", "^shell$": "", "mcp__.*": "mcp__.*", "(": "",
+	} {
+		if got := strings.Join(hook.Strays(matcher, known), " "); got != want {
+			t.Errorf("%q: %q, not %q", matcher, got, want)
+		}
 	}
 }
 

@@ -36,6 +36,21 @@ func names(matcher string) []string {
 	return out
 }
 
+// Strays returns the names of a matcher that none of the known ones is meant by, or
+// the matcher itself where it is an expression that fits none of them.
+func Strays(matcher string, known []string) (out []string) {
+	list := names(matcher)
+	if list == nil || strings.Contains(matcher, ".") {
+		list = []string{matcher}
+	}
+	for _, n := range list {
+		if _, ok := matched(n, known); !ok {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 // matched returns the name by which a matcher means something that has several. A
 // regular expression may match a part of a name, as it does in other hosts.
 func matched(matcher string, known []string) (string, bool) {

@@ -62,7 +62,9 @@ func (s *Set) after(ctx context.Context, use uzda.Use, res uzda.Result) (said []
 		}
 		return f
 	}})
-	s.halt(use.Session, outs)
+	if why, halted := s.halt(use.Session, outs); halted {
+		said = append(said, "The "+why+".")
+	}
 	for _, o := range outs {
 		if why, yes := o.blocks(); yes {
 			said = append(said, "The "+o.hook.String()+" found a fault after this call; its effect stays:\n"+s.clean(why))

@@ -80,10 +80,14 @@ type touch struct {
 	ends  []string   // of names the ones that were followed
 	trap  string     // why nobody may go there
 	write bool
-	deep  bool // what lies below is meant too
-	lists bool // deep: only the names below are shown
-	plain bool // deep: names that begin with a dot are left out
-	maybe bool // it may be another path: nobody knows before it runs
+	deep  bool   // what lies below is meant too
+	lists bool   // deep: only the names below are shown
+	plain bool   // deep: names that begin with a dot are left out
+	maybe bool   // it may be another path: nobody knows before it runs
+	each  bool   // deep: its names are handed on one by one
+	odd   string // what those must not have, see [command.Path]
+
+	tracked bool // only what git knows is shown
 }
 
 // touch finds where a path leads. The file system takes .. after a link for the
@@ -274,6 +278,31 @@ func (at ground) covers(r Rule, t touch, list string) (ok, whole bool) {
 		whole = whole && w
 	}
 	return true, whole
+}
+
+// maySpan says whether the pattern of a rule may mean something at or below a path.
+func (at ground) maySpan(r Rule, t touch) bool {
+	m := at.meaning(r)
+	if m.err != nil {
+		return true
+	}
+	var known []string // the segments before a sign
+	for _, s := range foldAll(m.segs) {
+		if m.deep || strings.ContainsAny(s, "*?[\\") {
+			break
+		}
+		known = append(known, s)
+	}
+	for _, name := range t.folds {
+		for _, b := range m.bases {
+			place := slices.Concat(b, known)
+			n := min(len(place), len(name))
+			if slices.Equal(place[:n], name[:n]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // How a rule is held against a use.

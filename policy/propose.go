@@ -53,13 +53,15 @@ func (u *subject) proposeLine() string {
 		return ""
 	}
 	var needs []part
-	for _, p := range u.parts(rep) {
+	parts := u.parts(rep)
+	u.moved = u.leaves(parts)
+	for _, p := range parts {
 		u.allowed(&p)
 		if p.Level == command.Dangerous {
 			return ""
 		}
 		asks := false
-		u.part(p, func(uzda.Verdict) { asks = true })
+		u.part(p, func(int, uzda.Verdict) { asks = true })
 		if asks {
 			needs = append(needs, p)
 		}
@@ -69,7 +71,7 @@ func (u *subject) proposeLine() string {
 		exact = ""
 	}
 	if len(needs) == 0 { // an ask rule asks: for all of it
-		needs = u.parts(rep)
+		needs = parts
 	}
 	if len(needs) != 1 || slices.ContainsFunc(needs[0].touches, func(t touch) bool { return u.why(t) != "" || u.outside(t) }) {
 		if slices.ContainsFunc(needs, func(p part) bool {
@@ -83,7 +85,7 @@ func (u *subject) proposeLine() string {
 	if p.Spell == command.All || p.Spell > len(p.Words) || p.redirected() {
 		return exact
 	}
-	head := p.Words[:max(1, p.Spell)]
+	head := p.spellings()[0][:max(1, p.Spell)]
 	if slices.ContainsFunc(head, func(w command.Word) bool { return !w.Known || strings.ContainsAny(w.Text, "* ") }) {
 		return exact
 	}

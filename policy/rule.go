@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/policy/command"
 )
 
 // Rules are three lists. Deny is looked at before Ask, and Ask before Allow; in
@@ -55,6 +56,8 @@ const mcpPrefix = "mcp__"
 const example = `a rule is Tool or Tool(pattern), for example shell, Read, mcp__github__* or pay(to:alice*)`
 
 var (
+	ruleBegins = lazily(`^[\pL][\pL\pN_.*-]*\(`)
+
 	toolName  = lazily(`^[\pL\pN_.:/*-]+$`)
 	paramName = lazily(`^([\pL_][\pL\pN_.-]*|(/[^/:,()\s]+)+)$`)
 )
@@ -109,7 +112,13 @@ func parse(text string) (Rule, error) {
 	case !has:
 		return r, nil
 	case !strings.HasSuffix(spec, ")"):
+		if i := strings.LastIndexByte(spec, ')'); i >= 0 {
+			return r, fmt.Errorf("behind the ) stands %q; the rule must end with ), and each rule is an item of its own", uzda.Clip(strings.TrimSpace(spec[i+1:]), 40))
+		}
 		return r, errors.New("the rule must end with ); " + example)
+	}
+	if second := glued(spec); second != "" {
+		return r, fmt.Errorf("a second rule begins at %q; write each rule as an item of its own", uzda.Clip(second, 40))
 	}
 	spec = strings.TrimSpace(strings.TrimSuffix(spec, ")"))
 	if spec == "" {
@@ -125,6 +134,26 @@ func parse(text string) (Rule, error) {
 		}
 	}
 	return r, nil
+}
+
+// glued finds a second rule behind the ) that closes the first one.
+func glued(spec string) string {
+	depth := 1
+	for i, c := range spec {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		}
+		if depth == 0 {
+			if rest := strings.TrimLeft(spec[i+1:], " ;,|&"); ruleBegins().MatchString(rest) {
+				return rest
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 // more cuts a value from the conditions after it. A comma that no condition
@@ -288,8 +317,27 @@ func (r Rule) Warning(list uzda.Decision) string {
 		return fmt.Sprintf("%s rule %s: the pattern is of no form that is known for %s, so it holds for every use; write %s(ARGUMENT:PATTERN)", list, r, r.Tool, r.Tool)
 	case kind == ofCommands && list == uzda.Allow && !r.bare() && strings.HasPrefix(r.Spec, "*"):
 		return fmt.Sprintf("allow rule %s: it spells out no word of a command before the *, so it allows nothing; begin it with the program", r)
+	case kind == ofCommands && list == uzda.Allow && !r.bare() && strings.Contains(r.Spec, "*"):
+		if line, ok := r.everyWord(); ok {
+			return fmt.Sprintf("allow rule %s: every word of %s counts, so a rule with a * does not allow it; write the whole command", r, line)
+		}
 	}
 	return ""
+}
+
+// everyWord says whether commands that begin with the words before the * are such that
+// only a rule of all their words allows them.
+func (r Rule) everyWord() (line string, ok bool) {
+	lit, _, _ := strings.Cut(spaced(r.Spec), "*")
+	head, blank := strings.CutSuffix(lit, " ")
+	if !blank {
+		return "", false
+	}
+	rep := command.Read(head+" x", command.Options{Dir: "/", Bash: true})
+	if len(rep.Unsure) > 0 || len(rep.Parts) != 1 || rep.Parts[0].Level < command.Unknown || rep.Parts[0].Spell != command.All {
+		return "", false
+	}
+	return head, true
 }
 
 // Add parses rules into one of the lists. It returns the warnings; a rule that

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,10 +23,12 @@ const (
 func (u *subject) command() uzda.Verdict {
 	rep := command.Read(u.line, command.Options{Dir: u.at.cwd, Home: u.at.home, Bash: u.gate.Bash})
 	parts := u.parts(rep)
-	var ask uzda.Verdict // the first reason to ask
-	raise := func(v uzda.Verdict) {
-		if ask.Decision == "" {
-			ask = v
+	u.moved = u.leaves(parts)
+	var ask uzda.Verdict // the worst reason to ask
+	worst := -1
+	raise := func(weight int, v uzda.Verdict) {
+		if weight > worst {
+			ask, worst = v, weight
 		}
 	}
 	for _, r := range u.gate.Rules.Deny {
@@ -34,7 +38,7 @@ func (u *subject) command() uzda.Verdict {
 		case maybe:
 			v := r.verdict(uzda.Ask, what)
 			v.Reason = fmt.Sprintf("%s may be what the rule %s (%s) denies", what, r, r.Origin)
-			raise(v)
+			raise(byRule, v)
 		}
 	}
 	for _, p := range parts {
@@ -48,7 +52,7 @@ func (u *subject) command() uzda.Verdict {
 		return planned(u.what(parts))
 	}
 	if v, ok := u.handOver(); ok && !readsOnly(rep) {
-		raise(v)
+		raise(byRule, v)
 	}
 	allowed := u.rulings(rep, parts, raise)
 	if ask.Decision != "" {
@@ -57,11 +61,25 @@ func (u *subject) command() uzda.Verdict {
 	return allowed
 }
 
+// How much a reason to ask weighs: a person is told the worst.
+const (
+	byChange  = iota // it changes what can be made again
+	byUnknown        // nobody knows what it does
+	byPath           // it is about what is outside or protected
+	byDoubt          // it cannot be judged as a whole
+	byRule           // a rule asks, or calls failed
+	byDanger         // it destroys, or takes more rights
+)
+
+// A raiser takes a reason to ask.
+type raiser func(weight int, v uzda.Verdict)
+
 // rulings finds who allows each part, and raises what nobody does.
-func (u *subject) rulings(rep command.Report, parts []part, raise func(uzda.Verdict)) uzda.Verdict {
+func (u *subject) rulings(rep command.Report, parts []part, raise raiser) uzda.Verdict {
 	var by Rule
 	ruled := false
 	whole, granted, exact := u.spelled()
+	exact = exact && !slices.ContainsFunc(parts, u.strays)
 	var open []part // what no person granted
 	for i := range parts {
 		p := &parts[i]
@@ -79,13 +97,11 @@ func (u *subject) rulings(rep command.Report, parts []part, raise func(uzda.Verd
 	}
 	for _, r := range u.gate.Rules.Ask {
 		if what, sure := u.about(r, open); sure != no && (len(open) > 0 || len(parts) == 0) {
-			raise(r.verdict(uzda.Ask, what))
+			raise(byRule, r.verdict(uzda.Ask, what))
 		}
 	}
 	u.unsure(rep, raise)
-	for _, p := range parts {
-		u.part(p, raise)
-	}
+	u.partByPart(parts, raise)
 	switch {
 	case ruled:
 		return by.verdict(uzda.Allow, u.what(parts))
@@ -97,10 +113,37 @@ func (u *subject) rulings(rep command.Report, parts []part, raise func(uzda.Verd
 	return uzda.Verdict{Decision: uzda.Ask, Origin: FromEffects, Reason: u.what(parts) + ": no rule allows it"}
 }
 
+// partByPart raises the worst that keeps one of the parts from running, and says how many
+// more are asked about.
+func (u *subject) partByPart(parts []part, raise raiser) {
+	var worst uzda.Verdict
+	weight, asked := -1, 0
+	for _, p := range parts {
+		asks := false
+		u.part(p, func(w int, v uzda.Verdict) {
+			if asks = true; w > weight {
+				worst, weight = v, w
+			}
+		})
+		if asks {
+			asked++
+		}
+	}
+	switch {
+	case asked == 0:
+		return
+	case asked == 2:
+		worst.Reason += "; and 1 more part is asked about"
+	case asked > 2:
+		worst.Reason += fmt.Sprintf("; and %d more parts are asked about", asked-1)
+	}
+	raise(weight, worst)
+}
+
 // unsure raises what no rule can mend.
-func (u *subject) unsure(rep command.Report, raise func(uzda.Verdict)) {
+func (u *subject) unsure(rep command.Report, raise raiser) {
 	ask := func(format string, args ...any) {
-		raise(uzda.Verdict{Decision: uzda.Ask, Origin: FromEffects, Reason: fmt.Sprintf(format, args...)})
+		raise(byDoubt, uzda.Verdict{Decision: uzda.Ask, Origin: FromEffects, Reason: fmt.Sprintf(format, args...)})
 	}
 	switch {
 	case u.unclear != "":
@@ -128,10 +171,24 @@ type part struct {
 
 func (u *subject) parts(rep command.Report) []part {
 	out := make([]part, 0, len(rep.Parts))
+	still := readsOnly(rep)
+	writing := 0
+	for _, p := range rep.Parts {
+		if len(p.Writes) > 0 || p.Level > command.Harmless && !p.Wraps {
+			writing++
+		}
+	}
+	alone := writing <= 1
 	for _, p := range rep.Parts {
 		x := part{Part: p}
 		for _, r := range p.Reads {
-			x.touches = append(x.touches, u.operand(r, false)...)
+			list := u.operand(r, false)
+			for i := range list {
+				if r.Odd != "" && !still { // it may make such a name before
+					list[i].maybe = true
+				}
+			}
+			x.touches = append(x.touches, list...)
 		}
 		for i := range x.touches {
 			x.touches[i].lists, x.touches[i].plain = x.lists(), x.plain()
@@ -139,9 +196,54 @@ func (u *subject) parts(rep command.Report) []part {
 		for _, w := range p.Writes {
 			x.touches = append(x.touches, u.operand(w, true)...)
 		}
+		x.deepen(alone)
 		out = append(out, x)
 	}
+	var moved []string // what a part takes away from where it is
+	for _, p := range out {
+		for _, t := range p.touches {
+			if !t.write && p.brings() {
+				moved = append(moved, t.names...)
+			}
+		}
+	}
+	for i, p := range out {
+		for j := range out {
+			if j != i && p.brings() {
+				out[j].behind(p, moved)
+			}
+		}
+	}
 	return out
+}
+
+// brings says whether a part may bring links to where it writes.
+func (p part) brings() bool {
+	if len(p.Words) == 0 || len(p.Writes) == 0 {
+		return false
+	}
+	switch p.Words[0].Text {
+	case "ln", "mv":
+		return true
+	case "cp": // without an option it copies what a link leads to
+		return slices.ContainsFunc(p.Words[1:], func(w command.Word) bool { return !w.Known || strings.HasPrefix(w.Text, "-") })
+	}
+	return false
+}
+
+// behind says that what another part brings there may be a link: where a path leads
+// that goes through it is known only then. A folder that is there stays one.
+func (p *part) behind(other part, moved []string) {
+	for i, t := range p.touches {
+		for _, w := range other.touches {
+			if !w.write || !slices.ContainsFunc(t.names, func(n string) bool { return lies(n, w.names) }) {
+				continue
+			}
+			stays := slices.Equal(t.names, w.names) && !t.each && len(w.ends) > 0 && isDir(w.ends[0]) &&
+				!slices.ContainsFunc(w.names, func(n string) bool { return slices.Contains(moved, n) })
+			p.touches[i].maybe = p.touches[i].maybe || !stays
+		}
+	}
 }
 
 // lists says whether a part shows only the names of what lies below a folder.
@@ -167,21 +269,22 @@ func (u *subject) operand(p command.Path, write bool) []touch {
 	}
 	if !p.Glob || p.Abs == "" {
 		t := u.at.touch(p.Text, p.Abs, write)
-		t.deep = p.Deep
+		t.deep, t.each, t.odd, t.tracked = p.Deep, p.Each, p.Odd, p.Tracked
 		return []touch{t}
 	}
 	dots := strings.Contains(u.line, "dotglob") || strings.Contains(u.line, "GLOBIGNORE")
 	paths, ok := expand(p.Abs, dots)
 	if !ok {
 		t := u.at.touch(p.Text, literal(p.Abs), write)
-		t.deep = true
+		t.deep, t.each, t.odd, t.tracked = true, p.Each, p.Odd, p.Tracked
 		return []touch{t}
 	}
 	paths = append(paths, p.Abs) // without a match the shell passes it on as it is
 	var out []touch
 	for _, path := range paths {
 		t := u.at.touch(path, path, write)
-		t.deep = p.Deep
+		t.deep, t.each, t.odd, t.tracked = p.Deep, p.Each, p.Odd, p.Tracked
+		t.maybe = t.maybe || path != p.Abs && strange(filepath.Base(path), p.Odd)
 		out = append(out, t)
 	}
 	return out
@@ -353,32 +456,20 @@ func (u *subject) forLine(r Rule) bool {
 // with a pattern.
 func (u *subject) allowed(p *part) {
 	p.by, p.granted, p.exact = u.find(func(r Rule) bool {
-		return u.forLine(r) && !strings.Contains(r.Spec, "*") && spaced(r.Spec) == p.Line
+		return u.forLine(r) && !strings.Contains(r.Spec, "*") && u.placed(*p, r.Spec) &&
+			slices.ContainsFunc(p.spellings(), func(words []command.Word) bool { return spaced(r.Spec) == spell(words) })
 	})
 	if p.ruled = p.exact; p.ruled || p.Level == command.Dangerous {
 		return
 	}
 	p.by, p.granted, p.ruled = u.find(func(r Rule) bool {
-		return u.forLine(r) && lineFits(r.Spec, p.Line, false) && p.spelledBy(r.Spec) && p.safeWords()
+		return u.forLine(r) && p.safeWords() && u.placed(*p, r.Spec) && slices.ContainsFunc(p.spellings(), func(words []command.Word) bool {
+			return lineFits(r.Spec, spell(words), false) && p.spelledBy(r.Spec, words)
+		})
 	})
 	if !p.ruled {
 		p.by, p.granted, p.ruled = u.bare()
 	}
-}
-
-// spelledBy says whether the text of a pattern before its first * holds the words
-// that decide what the program does.
-func (p part) spelledBy(spec string) bool {
-	if p.Spell == command.All {
-		return false
-	}
-	n := max(1, min(p.Spell, len(p.Words)))
-	if len(p.Words) == 0 || p.Spell > len(p.Words) {
-		return false
-	}
-	head := spell(p.Words[:n])
-	lit, _, _ := strings.Cut(spaced(spec), "*")
-	return lit == head || strings.HasPrefix(lit, head+" ")
 }
 
 // safeWords says whether no word that is not known could turn out an option.
@@ -392,9 +483,9 @@ func (p part) safeWords() bool {
 }
 
 // part raises what keeps a part from running without a question.
-func (u *subject) part(p part, raise func(uzda.Verdict)) {
-	ask := func(origin, format string, args ...any) {
-		raise(uzda.Verdict{Decision: uzda.Ask, Origin: origin, Reason: show(p.Line) + ": " + fmt.Sprintf(format, args...)})
+func (u *subject) part(p part, raise raiser) {
+	ask := func(weight int, origin, format string, args ...any) {
+		raise(weight, uzda.Verdict{Decision: uzda.Ask, Origin: origin, Reason: show(p.Line) + ": " + fmt.Sprintf(format, args...)})
 	}
 	if p.exact {
 		return
@@ -405,14 +496,27 @@ func (u *subject) part(p part, raise func(uzda.Verdict)) {
 	case p.ruled, p.Wraps && p.Level < command.Unknown, edits:
 	case harmless && !u.gate.Strict && trusted(u.action.Spec):
 	case p.Why != "" && !harmless:
-		ask(FromEffects, "no rule allows it (%s)", p.Why)
+		ask(p.weight(), FromEffects, "%s (%s)", u.unruled(p), p.Why)
 	default:
-		ask(FromEffects, "no rule allows it")
+		ask(p.weight(), FromEffects, "%s", u.unruled(p))
 	}
 	for _, t := range p.touches {
-		if why := u.operandAsks(p, t, edits); why != "" {
-			ask(FromPaths, "%s %s", show(t.text), why)
+		switch why := u.operandAsks(p, t, edits); why {
+		case "":
+		case unwritten:
+			ask(byChange, FromPaths, "%s %s", show(t.text), why)
+		default:
+			ask(byPath, FromPaths, "%s %s", show(t.text), why)
 		}
+	}
+	if why := u.brought(p); why != "" {
+		ask(byPath, FromPaths, "%s", why)
+	}
+	if p.ruled && p.by.bare() {
+		return
+	}
+	if why := u.repository(p); why != "" {
+		ask(byPath, FromPaths, "%s", why)
 	}
 }
 
@@ -427,13 +531,70 @@ func (u *subject) operandAsks(p part, t touch, edits bool) string {
 	if why := u.why(t); why != "" && !u.named(t) {
 		return "is asked about: " + why
 	}
+	if why := u.each(t); why != "" {
+		return "is asked about: " + why
+	}
 	if !t.write || u.pathAllowed(t) || edits || u.mode == ModeEdits && p.redirected() {
 		return ""
 	}
 	if p.ruled && (p.by.bare() || !p.redirects(t, u.line)) {
 		return "" // the rule is about a program that writes, or about all of them
 	}
-	return "would be written, and no rule allows that"
+	return unwritten
+}
+
+const unwritten = "would be written, and no rule allows that"
+
+// each looks at names that a command takes from below a folder and hands on one by
+// one: where links among them lead, and whether one would become something else.
+func (u *subject) each(t touch) string {
+	if !t.each || !t.deep {
+		return ""
+	}
+	for _, end := range t.ends {
+		hit, why := "", ""
+		n := 0
+		_ = filepath.WalkDir(end, func(path string, d fs.DirEntry, err error) error {
+			rel := strings.TrimPrefix(strings.TrimPrefix(path, end), string(filepath.Separator))
+			switch n++; {
+			case n > maxNames:
+				hit, why = end, "it holds too much to see whether each name is what it seems"
+			case rel == "":
+			case strange(rel, t.odd):
+				hit, why = path, "its name would become something else: an option, or two words"
+			case d.Type()&fs.ModeSymlink != 0:
+				to, trap := follow(path)
+				if trap != "" || u.outside(touch{ends: []string{to}}) {
+					hit, why = path, "it is a link to "+show(to)+", outside of the roots"
+				}
+			case err == nil && d.IsDir() && filepath.Base(path) == "objects" && filepath.Base(filepath.Dir(path)) == ".git":
+				return fs.SkipDir // names of git's own making, and many
+			}
+			if hit != "" {
+				return fs.SkipAll
+			}
+			return nil // what cannot be read is not read
+		})
+		if hit != "" {
+			return fmt.Sprintf("below it lies %s: %s", show(hit), why)
+		}
+	}
+	return ""
+}
+
+// maxNames is how many names are looked at one by one.
+const maxNames = 20000
+
+// strange says whether a name has one of the letters that it must not have; some of
+// them count only in front.
+func strange(name, odd string) bool {
+	const front = "-+@"
+	for i := range len(name) {
+		if strings.IndexByte(odd, name[i]) >= 0 && (i == 0 || strings.IndexByte(front, name[i]) < 0) {
+			return true
+		}
+	}
+	return false
 }
 
 // pathAllowed says whether a rule allows a file tool this path.
@@ -458,6 +619,9 @@ func (p part) redirected() bool {
 // redirects says whether a path may be where the output of a part goes, rather
 // than an operand of its program.
 func (p part) redirects(t touch, line string) bool {
+	if t.tracked {
+		return false
+	}
 	if p.redirected() || !slices.ContainsFunc(p.Words, func(w command.Word) bool { return strings.Contains(w.Text, t.text) }) {
 		return true
 	}

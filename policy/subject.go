@@ -31,6 +31,7 @@ type subject struct {
 	at      ground
 
 	line    string  // of a command; "": it is none
+	moved   bool    // some of the command may run in another folder than the session's
 	touches []touch // of a tool for files
 	unclear string  // why its paths or its address are not known
 	url     string  // of fetch
@@ -112,9 +113,15 @@ func (u *subject) paths(what int) {
 			text = u.searched(text)
 		}
 		t := u.at.touch(text, u.reach(text), what == writes)
-		t.deep = what == searches
+		t.deep = what == searches || u.action.Use.Name == "delete_file" && u.recursive()
 		u.touches = append(u.touches, t)
 	}
+}
+
+// recursive says whether a folder would go with all that is in it.
+func (u *subject) recursive() bool {
+	values, _, ok := lookUp(u.action.Use.Input, "recursive")
+	return !ok || slices.ContainsFunc(values, func(v json.RawMessage) bool { return string(bytes.TrimSpace(v)) != "false" })
 }
 
 // reach makes the path of a tool absolute, with its .. and all.
@@ -298,6 +305,9 @@ func (u *subject) why(t touch) string {
 	if t.write && slices.ContainsFunc(t.ends, manyNames) {
 		return "the file has another name (a hard link), which may lie anywhere"
 	}
+	if t.tracked {
+		return u.history(t)
+	}
 	if t.deep && !(u.gate.Skips && files[u.action.Use.Name] == searches) {
 		return u.deep(t)
 	}
@@ -324,8 +334,32 @@ func (u *subject) deep(t touch) string {
 		switch {
 		case hit != "":
 			return fmt.Sprintf("below it lies %s: %s", show(hit), why)
+		case !all && t.write:
+			return "it holds too much to see what would be lost"
 		case !all && len(rules) > 0:
 			return fmt.Sprintf("it holds too much to see whether the rule %s (%s) is about some of it", rules[0], rules[0].Origin)
+		}
+	}
+	return ""
+}
+
+// history says which rule may be about some of what git shows of a folder: also of
+// files that are gone by now. What git does not know it does not show.
+func (u *subject) history(t touch) string {
+	if t.text == "." { // the whole repository around it
+		for _, end := range t.ends {
+			for up := end; up != filepath.Dir(up); up = filepath.Dir(up) {
+				if exists(filepath.Join(up, ".git")) {
+					t.names = append(slices.Clip(t.names), up)
+					break
+				}
+			}
+		}
+		t.fold()
+	}
+	for _, r := range u.pathRules(t.write) {
+		if u.at.maySpan(r, t) {
+			return fmt.Sprintf("git may show what the rule %s (%s) is about", r, r.Origin)
 		}
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -28,6 +29,10 @@ const (
 	manyApprovals = 5
 	rareFailures  = 5
 )
+
+// longRule is how many characters a rule that is proposed has at most: nobody reads
+// more, and a command of that length does not come again.
+const longRule = 200
 
 // Looser says whether the counts speak for the rule.
 func (t Tally) Looser() bool {
@@ -145,8 +150,8 @@ func (g Gate) Tallies(uses []Use) []Tally {
 		}
 		a := uzda.Action{Use: uzda.Use{Name: u.Tool, Input: u.Input, Dir: u.dir}, Spec: u.spec, Dir: u.dir, Mode: ModeAsk}
 		rule := anywhere(g.Propose(a), u.dir)
-		if v, err := g.Check(context.Background(), a); rule == "" || err != nil || v.Decision == uzda.Allow {
-			continue // nothing would be asked any more
+		if v, err := g.Check(context.Background(), a); rule == "" || err != nil || v.Decision == uzda.Allow || utf8.RuneCountInString(rule) > longRule {
+			continue // nothing would be asked any more, or hardly this again
 		}
 		t := counts[rule]
 		if t == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
 )
 
 // What a session remembers of how it was begun, so that `uzda resume ID` is enough.
@@ -47,6 +48,9 @@ func (r *runner) with() map[string]string {
 func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Agent, string, error) {
 	w.recall(s.Opened.With)
 	w.dirOf = s.Opened.Dir
+	if path := w.cfg.Unread(w.root()); path != "" && w.root() != w.cfg.Dir {
+		w.once("warning: " + config.NotRead(path))
+	}
 	c, err := w.chosen(s.Opened.Agent)
 	if err != nil {
 		return nil, "", err
@@ -78,11 +82,16 @@ func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Age
 		if err != nil {
 			return nil, "", err
 		}
-		a.System = strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+		if err := wording("system ("+w.cfg.Origin("system")+"): "+w.cfg.System, data); err != nil {
+			return nil, "", err
+		}
+		a.System = strings.TrimSpace(strings.TrimPrefix(string(data), "\ufeff"))
 	}
 	a.System = strings.TrimSpace(a.System + "\n\n" + guide)
 	if w.cfg.Verify != "" {
-		a.Verify = agent.Command{Line: w.cfg.Verify}
+		if a.Verify, err = w.check(w.cfg.Verify); err != nil {
+			return nil, "", err
+		}
 	}
 	a = w.hooked(a)
 	if a, err = w.fit(a, s); err != nil {

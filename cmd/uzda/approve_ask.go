@@ -255,7 +255,11 @@ func (r *runner) put(ctx context.Context, qs []question, text string, read func(
 				fmt.Fprintln(r.err)
 				return left, nil
 			case in.To < first: // typed before the question
-				r.talk.early = append(r.talk.early, in.Text)
+				if _, answer := rulingOf(in.Text); !answer {
+					r.talk.early = append(r.talk.early, in.Text)
+				}
+				fmt.Fprintf(r.err, "\n%s was typed before the question, and is no answer to it.\n", inQuotes(uzda.OneLine(in.Text, 40)))
+				desk.Ask(text)
 				continue
 			}
 			ans, wrong := read(in.Text)

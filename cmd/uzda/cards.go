@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
+	"github.com/uzda-dev/uzda/internal/charset"
 	"github.com/uzda-dev/uzda/policy"
 )
 
@@ -43,12 +45,15 @@ func (c card) guided() bool { return c.front == nil || c.front.Instructions != "
 // readCard reads an agent's file.
 func readCard(name, file string, data []byte, trusted bool) (card, error) {
 	c := card{Name: name, trusted: trusted}
-	body := bytes.ReplaceAll(bytes.TrimPrefix(bytes.ToValidUTF8(data, []byte("\uFFFD")), []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
+	if err := wording(file, data); err != nil {
+		return c, err
+	}
+	body := bytes.ReplaceAll(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\r\n"), []byte("\n"))
 	body = append(body, '\n')
 	if rest, ok := bytes.CutPrefix(body, []byte("---\n")); ok {
 		front, after, ok := bytes.Cut(append([]byte("\n"), rest...), []byte("\n---\n"))
 		if !ok {
-			return c, fail(uzda.ConfigError, "end it by a line of three dashes", "%s: the front matter does not end", file)
+			return c, fail(uzda.ConfigError, "end it by a line of three dashes", "%s:1: the front matter does not end; it begins here", file)
 		}
 		var err error
 		if c.front, err = config.ReadFront(file, strings.TrimPrefix(string(front), "\n")); err != nil {
@@ -69,24 +74,48 @@ func readCard(name, file string, data []byte, trusted bool) (card, error) {
 // othersTools are tools of other hosts, which this program does not have.
 var othersTools = strings.Fields("Agent AskUserQuestion BashOutput EnterPlanMode ExitPlanMode KillBash KillShell LS LSP ListMcpResources NotebookEdit NotebookRead ReadMcpResource Skill SlashCommand Task TaskCreate TaskGet TaskList TaskOutput TaskStop TaskUpdate TodoRead ToolSearch WebSearch")
 
+// wording refuses what is no text for a model: a file that was named by a slip.
+func wording(file string, data []byte) error {
+	if text := bytes.TrimPrefix(data, []byte("\ufeff")); utf8.Valid(text) && !bytes.ContainsRune(text, 0) {
+		return nil
+	}
+	if charset.Binary(data) {
+		return fail(uzda.ConfigError, "name a file of text", "%s is no text: %s", file, charset.Describe(data))
+	}
+	line := 1
+	for l := range bytes.Lines(data) {
+		if !utf8.Valid(l) || bytes.ContainsRune(l, 0) {
+			break
+		}
+		line++
+	}
+	return fail(uzda.ConfigError, "save the file in that encoding", "%s:%d: this is not UTF-8", file, line)
+}
+
 // ours are the names of tools in our words. What only another host has is left
 // out, with a note; an agent that would be left without any is a mistake, and so is
-// a name with a slip.
+// a name that nobody knows.
 func (c card) ours(names []string) ([]string, error) {
 	var out, others []string
-	at := c.front.At
+	at := ""
 	for _, name := range names {
+		where := c.front.Place(name)
 		name, _, rule := strings.Cut(name, "(")
-		near := uzda.Nearest(name, builtIn, 1)
+		tool := policy.ToolName(name)
 		switch {
 		case rule:
-			return nil, fail(uzda.ConfigError, "name the tool here, and write the rule under permissions: allow, ask or deny", "%s: tools has a rule for %s", at, name)
-		case len(near) > 0 && near[0] != name && policy.ToolName(name) == name && !slices.Contains(othersTools, name) && !strings.HasPrefix(name, "mcp__"):
-			return nil, fail(uzda.ConfigError, fmt.Sprintf("did you mean %q?", near[0]), "%s: there is no tool %q", at, name)
+			return nil, fail(uzda.ConfigError, "name the tool here, and write the rule under permissions: allow, ask or deny", "%s: tools has a rule for %s", where, name)
 		case slices.Contains(othersTools, name):
 			others = append(others, name)
-		case !slices.Contains(out, policy.ToolName(name)):
-			out = append(out, policy.ToolName(name))
+			at = cmp.Or(at, where)
+		case !slices.Contains(builtIn, tool) && !strings.HasPrefix(name, "mcp__"):
+			hint := "`uzda tools` lists what there is"
+			if near := uzda.Nearest(name, append(slices.Clone(builtIn), oursToo...), 1); len(near) > 0 {
+				hint = fmt.Sprintf("did you mean %q?", near[0])
+			}
+			return nil, fail(uzda.ConfigError, hint, "%s: there is no tool %q", where, name)
+		case !slices.Contains(out, tool):
+			out = append(out, tool)
 		}
 	}
 	if len(others) > 0 {
@@ -120,12 +149,33 @@ func (w *work) card(name string) (card, error) {
 	data, err := embedded.ReadFile("agents/" + name + ".md")
 	if err != nil {
 		hint := "embedded agents: coder, data, default; or name a file that ends in .md"
+		if near := uzda.Nearest(name, w.agentNames(), 1); len(near) > 0 {
+			hint = fmt.Sprintf("did you mean %q? %s", near[0], hint)
+		}
 		if mine := filepath.Join(w.dir, "agents", name+".md"); w.cfg.Agents == "" && isFile(mine) {
 			hint = fmt.Sprintf("%s is in a folder that you do not trust yet: name the file, or say --trust .", mine)
 		}
 		return card{}, fail(uzda.ConfigError, hint, "agent (%s): there is no agent %q", w.cfg.Origin("agent"), name)
 	}
 	return readCard(name, "the embedded agent "+name, data, true)
+}
+
+// agentNames are the agents that can be named without a file.
+func (w *work) agentNames() []string {
+	names := strings.Fields("coder data default")
+	if w.cfg.Agents == "" {
+		return names
+	}
+	files, err := os.ReadDir(w.cfg.Agents)
+	if err != nil { // there are none
+		return names
+	}
+	for _, f := range files {
+		if name, ok := strings.CutSuffix(f.Name(), ".md"); ok && !f.IsDir() {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // chosen is the agent that works: that of the session, where it has one, else the

@@ -140,6 +140,7 @@ func (w *work) chat(ctx context.Context, id uzda.SessionID, s *agent.State, thin
 		return err
 	}
 	r.id, r.head = id, s.Head
+	r.reap(ctx)
 	c := &chat{runner: r, begun: s.Head > 0}
 	if err := c.takeOver(thinking); err != nil {
 		return err

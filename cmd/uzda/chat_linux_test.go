@@ -216,7 +216,7 @@ func TestChatKilled(t *testing.T) {
 	s = p.chats(fmt.Sprintf(turns, 0), "--session", "s")
 	s.sees("The last turn is not done; it goes on.", 1)
 	s.sees("First.", 1)
-	s.sees("1 step", 1)
+	s.sees("2 steps", 1)
 	s.types("note\r")
 	s.sees("Allow it?", 1)
 	s.kills()
@@ -235,7 +235,7 @@ func TestChatSignals(t *testing.T) {
 	for _, c := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGTERM, 130}, {syscall.SIGHUP, -1}, {syscall.SIGQUIT, 2}} {
+	}{{syscall.SIGTERM, 130}, {syscall.SIGHUP, 130}, {syscall.SIGQUIT, 2}} {
 		p := newProgram(t)
 		s := p.chats(`{"turns":[{"text":"never","delay_ms":60000}]}`, "--session", "s")
 		if s.cooked() {

@@ -64,10 +64,6 @@ func (c *chat) next(ctx context.Context) (string, bool) {
 		if c.talk.early = c.talk.early[1:]; strings.TrimSpace(text) == "" {
 			continue
 		}
-		if _, answer := rulingOf(text); answer {
-			c.stage.tell(fmt.Sprintf("%q was typed before the question, and not taken for an answer", text))
-			continue
-		}
 		fmt.Fprintln(c.desk, atRest+safeLines(text))
 		return text, true
 	}

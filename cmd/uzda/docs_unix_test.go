@@ -142,6 +142,10 @@ func TestDocsCommands(t *testing.T) { // case:U07
 			p.file("turns.json", f.text)
 		}
 	}
+	// The session that the pages call ID or SESSION.
+	if e := p.run("run", "--model", "script:"+p.file("one.json", `{"turns":[{"calls":[{"name":"todo","input":{"items":[]}}]},{"text":"Done."}]}`), "--session", "docs", "go"); e.code != 0 {
+		t.Fatalf("exit %d\n%s", e.code, e.errs)
+	}
 	n := 0
 	for _, f := range all {
 		if f.kind != "sh" {
@@ -154,7 +158,10 @@ func TestDocsCommands(t *testing.T) { // case:U07
 				continue
 			}
 			n++
-			sh := exec.Command("/bin/sh", "-c", p.bin+" "+args)
+			sh := exec.Command("/bin/sh", "-c", p.bin+" "+someID.ReplaceAllString(args, "docs"))
+			if strings.TrimSpace(args) == "chat" {
+				sh.Stdin = strings.NewReader("How many orders are there?\n")
+			}
 			sh.Dir, sh.Env = p.dir, p.envs
 			if out, err := sh.CombinedOutput(); err != nil {
 				t.Errorf("%s: %s: %v\n%s", f.page, line, err, out)
@@ -165,6 +172,8 @@ func TestDocsCommands(t *testing.T) { // case:U07
 		t.Errorf("only %d commands", n)
 	}
 }
+
+var someID = regexp.MustCompile(`\b(ID|SESSION)\b`)
 
 var seconds = regexp.MustCompile(`\d+\.\d\d s`)
 

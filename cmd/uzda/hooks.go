@@ -39,6 +39,7 @@ func (w *work) hook() error {
 	if err := s.Check(); err != nil {
 		return fail(uzda.ConfigError, "docs/hooks.md says how a hook is written", "%v", err)
 	}
+	w.strays(w.cfg.Hooks)
 	w.hooks = &hooks{Set: s}
 	w.closes = append(w.closes, w.leave)
 	return nil
@@ -57,10 +58,39 @@ func (w *work) harmless() []string {
 	})
 }
 
+// oursToo are names of other hosts for tools that this program has.
+var oursToo = strings.Fields("Bash Read Edit MultiEdit Write Glob Grep WebFetch TodoWrite")
+
+// strays warns of matchers that name nothing that there is: a guard with a slip in
+// its name guards nothing.
+func (w *work) strays(list []hook.Hook) {
+	tools := slices.Concat(builtIn, oursToo, othersTools, []string{"read_output"})
+	for _, h := range list {
+		known := tools
+		switch h.Event {
+		case hook.PreToolUse, hook.PostToolUse, hook.PostToolUseFailure:
+		case hook.SessionStart:
+			known = []string{"startup", "resume", "clear", "compact"}
+		default:
+			continue
+		}
+		for _, name := range hook.Strays(h.Matcher, known) {
+			if strings.Contains(name, "mcp") { // of a server, which may have any
+				continue
+			}
+			text := fmt.Sprintf("warning: %s: the matcher %q matches nothing that there is, so the hook does not run for it", h.Origin, name)
+			if near := uzda.Nearest(name, known, 1); len(near) > 0 {
+				text += fmt.Sprintf("; did you mean %q?", near[0])
+			}
+			w.once(text)
+		}
+	}
+}
+
 // toolNames are the names of a tool: ours, and those of other hosts.
 func toolNames(tool string) []string {
 	out := []string{tool}
-	for _, other := range []string{"Bash", "Read", "Edit", "MultiEdit", "Write", "Glob", "Grep", "WebFetch", "TodoWrite"} {
+	for _, other := range oursToo {
 		if policy.ToolName(other) == tool {
 			out = append(out, other)
 		}

@@ -51,6 +51,9 @@ func main() {
 	ctx, stop := context.WithCancelCause(context.Background())
 	calls := make(chan os.Signal, 2)
 	signal.Notify(calls, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(calls, syscall.SIGHUP)
+	}
 	a := &app{in: os.Stdin, err: os.Stderr, env: os.Environ(), args: os.Args[1:], now: time.Now, signals: ctx,
 		tty:   terminal(os.Stdin) && terminal(os.Stderr),
 		plain: os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !terminal(os.Stderr),

@@ -51,6 +51,9 @@ type pendingJSON struct {
 	Input   json.RawMessage `json:"input"`
 	Hash    string          `json:"hash"`
 	Reason  string          `json:"reason"`
+	Preview string          `json:"preview,omitempty"` // what it would change, where its tool says so
+
+	open agent.Open
 }
 
 type errorJSON struct {
@@ -97,7 +100,7 @@ func resultIn(ctx context.Context, j uzda.Journal, id uzda.SessionID, s *agent.S
 func pendingIn(ctx context.Context, j uzda.Journal, id, shown uzda.SessionID, s *agent.State) []pendingJSON {
 	var out []pendingJSON
 	for _, u := range s.Waits() {
-		out = append(out, pendingJSON{shown, u.ID, u.Name, u.Args(), u.Judged.Hash, u.Judged.Verdict.Reason})
+		out = append(out, pendingJSON{shown, u.ID, u.Name, u.Args(), u.Judged.Hash, u.Judged.Verdict.Reason, u.Judged.Preview, u})
 	}
 	for _, u := range s.Uses {
 		if u.Result != nil || u.Pending == nil || u.Pending.On != string(uzda.WaitChild) {

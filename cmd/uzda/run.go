@@ -120,20 +120,26 @@ func (a *app) task(arg string, piped bool) (string, error) {
 // runner runs one session of this command.
 type runner struct {
 	*work
-	host  *session.Host
-	agent string
-	info  uzda.ModelInfo
-	id    uzda.SessionID
-	head  uzda.Seq // what was there before
-	began time.Time
-	show  bool   // results on the progress lines
-	shown string // the last reply that was shown as it came
+	host   *session.Host
+	agent  string
+	info   uzda.ModelInfo
+	id     uzda.SessionID
+	head   uzda.Seq // what was there before
+	began  time.Time
+	show   bool   // results on the progress lines
+	shown  string // the last reply that was shown as it came
+	reaped bool   // what an earlier program left
 }
 
 // runner makes ready what a run needs, for a session as it is: a new one has no agent.
 func (w *work) runner(ctx context.Context, s *agent.State) (*runner, error) {
 	if info, err := os.Stat(w.cfg.Dir); err != nil || !info.IsDir() {
 		return nil, fail(uzda.ConfigError, "name a folder that there is", "dir (%s): %s is no folder", w.cfg.Origin("dir"), w.cfg.Dir)
+	}
+	for _, d := range w.cfg.Dirs {
+		if info, err := os.Stat(d); err != nil || !info.IsDir() {
+			return nil, fail(uzda.ConfigError, "name folders that there are", "dirs (%s): %s is no folder", w.cfg.Origin("dirs"), d)
+		}
 	}
 	agents, name, err := w.agents(ctx, s)
 	if err != nil {
@@ -182,6 +188,7 @@ func (r *runner) post(ctx context.Context, task string) error {
 
 // drive runs the session, answers for it where a person is there, and reports.
 func (r *runner) drive(ctx context.Context) error {
+	r.reap(ctx)
 	stop := r.follow()
 	s, err := r.host.Run(ctx, r.id)
 	for err == nil && ctx.Err() == nil && r.tty && len(pendingIn(ctx, r.store, r.id, "", s)) > 0 {
@@ -346,7 +353,7 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 		fmt.Fprintf(r.err, "\nNot an answer, but what was said last:\n%s\n\n", safeLines(uzda.Clip(o.Answer, 2000)))
 	}
 	for _, p := range res.Pending {
-		r.explain(p)
+		fmt.Fprint(r.err, r.waiting(r.id, r.cfg.Dir, p, false, paint{r.plain}))
 	}
 	for _, u := range res.Unknown {
 		d := s.Unknown[u]
@@ -390,15 +397,6 @@ func (r *runner) screen(answer string) string {
 		return safeLines(answer)
 	}
 	return answer
-}
-
-func (r *runner) explain(p pendingJSON) {
-	id := r.id
-	if p.Session != "" {
-		id = p.Session
-	}
-	fmt.Fprintf(r.err, "Waiting for your approval: %s %s\n  because %s\n  uzda approve %s %s --resume\n  uzda deny %s %s --resume\n",
-		safe(p.Tool), safe(uzda.Clip(string(p.Input), 400)), safe(p.Reason), id, p.Use, id, p.Use)
 }
 
 func plural(n int, what string) string {

@@ -160,7 +160,7 @@ func (w *work) standing(ctx context.Context, id uzda.SessionID, s *agent.State) 
 		fmt.Fprintf(w.out, "unknown outcome: use %s of %s; uzda resolve %s %s yes|no\n", u, safe(s.Unknown[u].Tool), id, u)
 	}
 	for _, p := range pendingIn(ctx, w.store, id, "", s) {
-		fmt.Fprintf(w.out, "waits for approval: %s %s %s (%s)\n  hash %s\n", p.Use, safe(p.Tool), safe(string(p.Input)), safe(p.Reason), p.Hash)
+		fmt.Fprintf(w.out, "%s  hash %s\n", w.waiting(id, s.Opened.Dir, p, true, paint{true}), p.Hash)
 	}
 	if s.ReadOnly != "" {
 		fmt.Fprintf(w.out, "cannot go on here: %s; use a newer version of uzda\n", s.ReadOnly)

@@ -116,6 +116,23 @@ func (w *work) folders() (*hands, error) {
 	return h, nil
 }
 
+// reap ends what commands of the session left running when their program was killed,
+// before this program runs any.
+func (r *runner) reap(ctx context.Context) {
+	old := !r.reaped && r.hands != nil && r.head > 0
+	if r.reaped = true; !old {
+		return
+	}
+	epoch, err := r.store.Acquire(ctx, r.id, holder())
+	if err != nil {
+		return // whoever has it runs those commands; the run itself will say so
+	}
+	for _, l := range r.hands.shell.Reap(r.id) {
+		fmt.Fprintln(r.err, "uzda: ended, since a command of this session had left it running:", safe(l))
+	}
+	_ = r.store.Release(context.WithoutCancel(ctx), r.id, epoch) // a lease ends by itself too
+}
+
 // outputs is where the whole outputs of commands are kept.
 func (w *work) outputs() string { return filepath.Join(w.cfg.Data, "shell") }
 

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -99,13 +99,14 @@ func (a *app) strangers(cfg *config.Config) []string {
 
 // remember keeps a no, so that it is not asked for again.
 func (a *app) remember(cfg *config.Config, folder string) {
-	const private fs.FileMode = 0o600
-	f, err := os.OpenFile(filepath.Join(cfg.Data, "untrusted"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, private)
+	err := os.MkdirAll(cfg.Data, 0o700)
+	var f *os.File
+	if err == nil {
+		f, err = os.OpenFile(filepath.Join(cfg.Data, "untrusted"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	}
 	if err == nil {
 		_, err = fmt.Fprintln(f, folder)
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
+		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		fmt.Fprintln(a.err, "uzda: warning: the answer could not be kept, so you will be asked again:", err)

@@ -54,8 +54,12 @@ func (w *work) undo(ctx context.Context, id uzda.SessionID, o file.UndoOptions) 
 	if err != nil {
 		return fail(uzda.StorageError, "what was put back so far stays; call it again", "undo: %v", err)
 	}
+	n, err := w.commands(ctx, id)
+	if err != nil {
+		return failed(id, err)
+	}
 	if w.json() {
-		writeJSON(w.out, map[string]any{"session": id, "undone": done})
+		writeJSON(w.out, map[string]any{"session": id, "undone": done, "commands": n})
 		return nil
 	}
 	for _, l := range []struct {
@@ -69,7 +73,7 @@ func (w *work) undo(ctx context.Context, id uzda.SessionID, o file.UndoOptions) 
 	if len(done.Restored)+len(done.Removed)+len(done.Lost) == 0 {
 		fmt.Fprintln(w.out, "There is nothing to undo.")
 	}
-	if n, err := w.commands(ctx, id); err == nil && n > 0 {
+	if n > 0 {
 		fmt.Fprintf(w.err, "%s of the shell ran in this session; what they changed is not undone.\n", plural(n, "command"))
 	}
 	return nil

@@ -53,6 +53,7 @@ var Rules = []Rule{
 	{Dir: "tool/file", Ours: []string{"internal/*"}, Parts: []string{
 		"github.com/aymanbagabas/go-udiff", "github.com/bmatcuk/doublestar/v4",
 	}},
+	{Dir: "tool/shell", Ours: []string{"internal/*"}, Parts: []string{"mvdan.cc/sh/v3"}},
 	{Dir: "tool/...", Ours: []string{"internal/*"}, Parts: []string{
 		"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6",
 	}},

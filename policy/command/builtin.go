@@ -3,6 +3,7 @@ package command
 import (
 	"slices"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -10,11 +11,11 @@ import (
 // builtins are what the shell does itself. Those in plain touch nothing but the
 // shell; the others are looked at one by one.
 const (
-	plainBuiltins = `: true false break continue return exit shift wait jobs fg bg disown times umask ulimit logout
+	plainBuiltins = `: true false break continue return exit shift wait fg bg disown times umask ulimit logout
 		caller dirs suspend getopts type pwd echo [[ let`
 	builtins = plainBuiltins + ` . source eval exec command builtin trap cd pushd popd set shopt unset unalias alias export
 		declare typeset local readonly read mapfile readarray printf test [ hash enable bind complete compopt compgen fc history
-		kill coproc select function time`
+		kill coproc select function time jobs`
 )
 
 func isBuiltin(name string) bool { return slices.Contains(strings.Fields(builtins), name) }
@@ -34,6 +35,7 @@ func (c *call) builtin(name string) bool {
 	case ".", "source":
 		c.reads(c.words...)
 		c.whole("it runs what a file holds in this shell")
+		c.reader.brings = true
 	case "command", "builtin", "exec":
 		return c.through(name)
 	case "alias":
@@ -49,9 +51,7 @@ func (c *call) builtin(name string) bool {
 	case "read", "mapfile", "readarray":
 		c.read(name)
 	case "printf":
-		if len(c.words) > 0 && c.words[0].option() && !(c.words[0].Known && c.words[0].Text == "--") {
-			c.sets(c.words, "printf -v")
-		}
+		c.printf()
 	case "test", "[":
 		c.condition()
 	case "getopts":
@@ -59,12 +59,9 @@ func (c *call) builtin(name string) bool {
 			c.name1(c.words[1], "getopts")
 		}
 	case "wait":
-		for _, w := range c.words {
-			c.brings(w)
-		}
-		if len(c.words) > 0 && c.words[0].Known && c.words[0].option() && c.words[0].Text != "-n" {
-			c.unsure("wait %s sets a variable", shown(c.words[0].Text))
-		}
+		c.wait()
+	case "jobs":
+		c.jobs()
 	case "hash", "enable", "bind", "complete", "compopt", "compgen", "fc":
 		if len(c.words) > 0 {
 			c.unsure("%s changes what a name means, or runs a text", name)
@@ -73,8 +70,13 @@ func (c *call) builtin(name string) bool {
 		c.unknown("it shows or writes what was typed before")
 	case "let":
 		for _, w := range c.words {
+			name, _, _ := strings.Cut(w.Text, "=")
+			c.setsVar(strings.TrimRight(name, "+-*/%&|^<>"))
 			if !w.Known || strings.ContainsAny(w.Text, "[$`") {
 				c.unsure("arithmetic on %q cannot be judged", shown(w.Text))
+			}
+			for _, name := range strings.FieldsFunc(w.Text, func(l rune) bool { return !inName(l) }) {
+				c.figures(name)
 			}
 		}
 	case "time":
@@ -163,9 +165,11 @@ func (c *call) trap() {
 		if c.roams {
 			sc.dirs = []string{""}
 		}
-		sc.in = feed{}
+		sc.in, sc.vars = feed{}, nil
 		c.loops++
+		c.reader.inside++
 		c.code(text[0].Text, sc)
+		c.reader.inside--
 		c.loops--
 		return still
 	}
@@ -248,14 +252,16 @@ func (c *call) unset() {
 
 // exports judges export and its like; what they assign is read with the statement.
 func (c *call) exports(name string) {
-	exports := name == "export"
-	for i, w := range c.words {
+	exports, options, array := name == "export", true, false
+	for _, w := range c.words {
 		text, _, assigns := strings.Cut(w.lead, "=")
 		switch {
 		case !w.Known && (!assigns || w.many):
 			c.unsure("%s with a name that is not known before", name)
-		case i == 0 && strings.HasPrefix(text, "-"):
+		case options && strings.HasPrefix(text, "-"):
+			options = text != "--"
 			exports = exports || strings.Contains(text, "x")
+			array = array || strings.ContainsAny(text, "aA")
 			if strings.ContainsAny(text, "infFcult") && strings.Trim(text, "-gaxArpFf") != "" || name == "export" && strings.Contains(text, "f") {
 				c.unsure("%s %s changes what a name means", name, text)
 			}
@@ -267,6 +273,9 @@ func (c *call) exports(name string) {
 		case assigns:
 			c.variable(text)
 			c.assign(text, w.Known && strings.Trim(w.Text[len(text)+1:], "0123456789") == "")
+			if list(w, text, array) {
+				c.unsure("%s of %s reads the value as a list, in which commands may stand", name, shown(text))
+			}
 			if exports && !tame(text) && !tells(text) {
 				c.part.raise(Changes, "programs that follow get the variable "+text)
 			}
@@ -274,12 +283,23 @@ func (c *call) exports(name string) {
 			c.variable(text)
 		}
 	}
-	if exports && len(c.words) == 0 || len(c.words) == 1 && c.words[0].Text == "-p" {
+	if !slices.ContainsFunc(c.words, func(w arg) bool { return !w.Known || !w.option() || strings.ContainsAny(w.Text, "fF") }) || c.begins("-p", "-x") {
 		c.unknown("it shows all variables, secrets among them")
 	}
-	if len(c.words) == 0 || c.words[0].Text == "-p" || c.words[0].Text == "-x" {
-		c.unknown("it shows all variables, secrets among them")
+}
+
+// list says whether the value of an assignment may be read as a list: one that
+// begins with a bracket in quotes, which the shell then takes apart as code.
+func list(w arg, name string, array bool) bool {
+	at := len(name) + 1
+	if w.Known {
+		return strings.HasPrefix(w.Text[at:], "(")
 	}
+	if written := cut(w.Text, at); strings.HasPrefix(written, "(") {
+		return false // it stands there as a list, and is read as one
+	}
+	value := cut(w.lead, at)
+	return strings.HasPrefix(value, "(") || array && value == ""
 }
 
 // read judges builtins that put what they read into variables.
@@ -293,8 +313,10 @@ func (c *call) read(name string) {
 		c.unsure("%s with the option %s cannot be judged", name, shown(s.stray))
 	}
 	list := s.operands
-	if v, ok := s.last(names); ok {
-		list = append(list, v)
+	for _, o := range s.options {
+		if o.name == names {
+			list = append(list, o.value)
+		}
 	}
 	for _, w := range list {
 		c.name1(w, name)
@@ -315,25 +337,91 @@ func (c *call) name1(w arg, by string) {
 	c.assign(w.Text, false)
 }
 
-// sets judges the option by which a builtin sets a variable.
-func (c *call) sets(words []arg, by string) {
-	w := words[0]
-	if w.Known && w.Text == "-v" && len(words) > 1 {
-		c.name1(words[1], by)
+// printf judges what sets a variable: -v, as often as it stands there, and %n in
+// the format.
+func (c *call) printf() {
+	words := c.words
+	for len(words) > 0 && words[0].option() && !(words[0].Known && words[0].Text == "--") {
+		w := words[0]
+		switch {
+		case w.Known && w.Text == "-v" && len(words) > 1:
+			c.name1(words[1], "printf -v")
+			words = words[2:]
+			continue
+		case w.Known && !strings.HasPrefix(w.Text, "-v"): // no option of printf: it stops
+		case !w.Known:
+			c.unknown("its first word may be an option")
+		default:
+			c.unsure("printf -v sets a variable whose name is not known")
+		}
+		break
+	}
+	if len(words) > 0 && words[0].Known && words[0].Text == "--" {
+		words = words[1:]
+	}
+	if len(words) < 2 || words[0].Known && !setsCount(words[0].Text) {
 		return
 	}
-	if w.Known && !strings.HasPrefix(w.Text, "-v") && !strings.HasPrefix(w.Text, "-p") {
+	for _, w := range words[1:] {
+		texts, _ := w.texts()
+		switch {
+		case slices.ContainsFunc(texts, tells):
+			c.unsure("printf %%n may set the variable %s", shown(w.Text))
+		case words[0].Known:
+			c.name1(w, "printf %n")
+		}
+	}
+}
+
+// setsCount says whether a format of printf has a %n.
+func setsCount(format string) bool {
+	for {
+		_, rest, ok := strings.Cut(format, "%")
+		if !ok {
+			return false
+		}
+		rest = strings.TrimLeft(rest, "-+ #0123456789.*'hjlLqtz")
+		if strings.HasPrefix(rest, "n") {
+			return true
+		}
+		format = cut(rest, 1)
+	}
+}
+
+// wait judges the option by which wait sets a variable.
+func (c *call) wait() {
+	s := scanWords(c.words, "-nf -p=", first)
+	for _, o := range s.options {
+		if o.name == "-p" {
+			c.name1(o.value, "wait -p")
+		}
+	}
+	for _, w := range c.words {
+		c.brings(w)
+		if w.Known || w.many || !w.option() {
+			continue
+		}
+		if name := strings.Trim(w.Text, `"${}`); syntax.ValidName(name) {
+			c.figures(name) // "$pid": a number is no option
+		} else if name != "!" {
+			c.unsure("wait sets a variable if %s is an option", shown(w.Text))
+		}
+	}
+	if s.stray != "" && !slices.ContainsFunc(c.words, func(w arg) bool { return !w.Known }) {
+		c.unsure("wait %s sets a variable", shown(s.stray))
+	}
+}
+
+// jobs judges the option by which jobs runs what follows.
+func (c *call) jobs() {
+	at := slices.IndexFunc(c.words, func(w arg) bool {
+		return w.option() && !(w.Known && strings.Trim(w.Text, "-lnprs") == "")
+	})
+	if at < 0 {
 		return
 	}
-	if !w.Known && !w.many && w.lead == "" { // printf "$x": a value that begins with -v
-		c.unknown("its first word may be an option")
-		return
-	}
-	if !w.Known && by != "printf -v" || !w.Known && w.many {
-		c.unknown("its first word may be an option")
-		return
-	}
-	c.unsure("%s sets a variable whose name is not known", by)
+	c.unsure("jobs with %s may run what follows", shown(c.words[at].Text))
+	c.starts(c.words[at+1:], c.sc)
 }
 
 // brings looks at a word without quotes, which may become several: an option and
@@ -357,10 +445,28 @@ func (c *call) brings(w arg) {
 func (c *call) condition() {
 	for i, w := range c.words {
 		c.brings(w)
-		if w.Known && (w.Text == "-v" || w.Text == "-R") && i+1 < len(c.words) {
-			if next := c.words[i+1]; !next.Known || strings.ContainsAny(next.Text, "[$`") {
-				c.unsure("test -v reads the index of a variable, which may be a command")
-			}
+		if i+1 >= len(c.words) || !mayIndex(c.words[i+1]) {
+			continue
+		}
+		texts, known := w.texts()
+		index := slices.ContainsFunc(texts, func(s string) bool { return s == "-v" || s == "-R" })
+		// Without a sign between the two the first may be an option: [ "$op" "$name" ].
+		if index || !known && (w.lead == "" || strings.HasPrefix("-v", w.lead) || strings.HasPrefix("-R", w.lead)) {
+			c.unsure("test -v reads the index of a variable, which may be a command")
 		}
 	}
+}
+
+// mayIndex says whether a word may name a variable with an index.
+func mayIndex(w arg) bool {
+	texts, known := w.texts()
+	if !known && w.lead != "" && !inName(rune(w.lead[0])) {
+		return false // a name begins otherwise
+	}
+	return !known || slices.ContainsFunc(texts, func(s string) bool { return strings.ContainsAny(s, "[$`") })
+}
+
+// inName says whether a letter may stand in the name of a variable.
+func inName(l rune) bool {
+	return l == '_' || l <= unicode.MaxASCII && (unicode.IsLetter(l) || unicode.IsDigit(l))
 }

@@ -54,12 +54,43 @@ func (r *reader) start1(args []arg, sc scope, far bool) flow {
 
 // done adds the part and then what it starts.
 func (c *call) done() flow {
+	c.handedOn()
 	c.part.devices()
 	c.add(c.part)
 	if c.inner == nil {
 		return flow{c.sc.dirs, c.sc.dirs}
 	}
 	return c.inner(c)
+}
+
+// handedOn looks at words that stand for names of files. What they must not be is
+// for the reader of the report to see, so they are paths whatever the program takes
+// them for. And a program that does more than read gets none that are known.
+func (c *call) handedOn() {
+	each, text := false, c.part.Words[0].Text == "echo" // it takes them for what they are
+	for _, w := range c.words {
+		odd := w.odd != ""
+		for _, v := range w.values {
+			each = each || v.below || v.glob
+			odd = odd || v.odd != ""
+		}
+		if odd && !text {
+			c.reads(w)
+		}
+		if w.list { // there may be none, and then some read the folder
+			c.reads(here())
+		}
+	}
+	if !each || c.part.Level == Harmless {
+		return
+	}
+	for _, list := range [][]Path{c.part.Reads, c.part.Writes} {
+		for i := range list {
+			if list[i].Each {
+				list[i].Abs = ""
+			}
+		}
+	}
 }
 
 func line(words []Word) string {

@@ -52,6 +52,9 @@ type Part struct {
 	Spell  int
 	Reads  []Path // files and folders that it may read
 	Writes []Path // that it may make, change or remove, redirections among them
+	// Git are the folders where git may begin to look for its repository, absolute; ""
+	// is one that is not known before. Other programs have none.
+	Git []string
 }
 
 // All is a Spell of every word.
@@ -69,4 +72,15 @@ type Path struct {
 	Abs  string // absolute, "." and ".." as they are; "" if it is not known before
 	Glob bool   // Text is a pattern of the shell
 	Deep bool   // what lies below is meant too, as for grep -r
+	// Each says that files are named one by one, as find does it: links among them
+	// are followed, wherever they lead.
+	Each bool
+	// Odd are letters that no name here may have, for otherwise it would be something
+	// else: an option with -, + or @ in front, several words with a blank, a quote or
+	// a sign of a pattern anywhere. Who finds one knows nothing of the path.
+	Odd string
+	// Tracked says that only files that git knows are meant, in the whole repository
+	// around Abs where that is the folder in which git runs: what is in no commit and
+	// not added is neither shown nor changed.
+	Tracked bool
 }

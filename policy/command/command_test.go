@@ -51,6 +51,7 @@ var parts = []struct{ line, want string }{
 	{"{ rm x; }", "rm x"},
 	{"! rm x", "rm x"},
 	{"time rm x", "rm x"},
+	{"ls |\ntime -p rm x", "ls / time ~ / rm x"},
 	{"if git status; then rm x; else rm y; fi", "git status / rm x / rm y"},
 	{"if a; then b; elif c; then d; fi", "a / b / c / d"},
 	{"for i in 1 2; do rm $i; done", "rm $i"},
@@ -148,6 +149,12 @@ func TestUnsure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, why string }{
 		{"git log &&& rm x", "cannot be read"},
+		{"cat <<E | [[ a =~ a ]]\n: '$(rm x)'\nE\n", "here-document cannot be read"},
+		{"coproc v+=x rm y", "coproc with"},
+		{"coproc rm <&0 &\nls", "coproc with"},
+		{"coproc 2> x rm y", "coproc with"},
+		{"let v=1|rm x", "arithmetic with let"},
+		{"find . | xargs -I{} -n2 xxd {}", "xargs with -I"},
 		{"echo 'a", "cannot be read"},
 		{"$cmd x", "name of a program is not known"},
 		{"$(echo rm) x", "name of a program is not known"},
@@ -265,7 +272,7 @@ var levels = map[command.Level]string{
 			git status; git status -s; git log --oneline -5; git diff --stat; git diff HEAD~1 -- a; git show HEAD
 			git branch; git branch -a; git branch --show-current; git rev-parse HEAD; git ls-files; git blame a; git remote -v; git stash list; git tag -l
 			git config --get user.name; git -C sub status; git --no-pager log; git grep -n foo; git describe --tags
-			go version; go env GOPATH; go list ./...; go doc fmt; npm ls; npm --version; cargo --version; python3 --version; node -v
+			go version; go env GOPATH; go list ./...; go doc fmt; npm ls; npm --version; python3 --version; node -v
 			cd src && ls
 			for f in *.go; do wc -l "$f"; done
 			if [ -f a ]; then cat a; fi
@@ -417,7 +424,7 @@ func TestSpell(t *testing.T) {
 		"npm run build": 3, "npm test": 2, "npm exec x": command.All, "npx tsc": 2, "npx -c x": command.All, "make": 1, "make test": 2, "make -j4 test": 3, "make a b": command.All,
 		"make SHELL=x": command.All, "make -f x": command.All, "python3 x.py a": 2, "python3 -u x.py": 3, "python3 -c x": command.All, "python3 -m pytest": 3,
 		"node x.js": 2, "node -e x": command.All, "node -r ./x y.js": command.All, "git commit -m x": command.All, "git fetch origin": 2, "git -C x fetch": 4, "git fetch --upload-pack=x .": command.All,
-		"git foo": 2, "cargo test": 2, "cargo --config x test": command.All, "bash x.sh": 2, "bash -e x.sh": 3, "docker run x": command.All, "docker ps": 2, "docker compose up": 3,
+		"git foo": 2, "cargo test": 2, "cargo --config x test": command.All, "bash x.sh": 2, "bash -e x.sh": 3, "docker run x": command.All, "docker logs x": 2, "docker compose up": 3,
 		"find . -delete": command.All, "sort -o x y": command.All, "man ls": command.All, "jq -n env": command.All, "ssh host ls": command.All, "FOO=1 foo": command.All, "source x": command.All,
 		"java -jar x.jar": command.All, "$x": command.All,
 	} {
@@ -465,7 +472,7 @@ func TestFiles(t *testing.T) {
 		{"for i in 1 2; do cat a; cd b; done", "?", ""},
 		{"f() { cat a; }; cd /tmp; f", "?", ""},
 		{"if cd a; then cat b; else cat c; fi; cat d", "/srv/project/a/b /srv/project/c /srv/project/a/d /srv/project/d", ""},
-		{"git -C sub status", "/srv/project/sub/.!", ""},
+		{"git -C sub status", "/srv/project/sub/.", ""},
 		{"env -C /tmp cat a", "/tmp/a", ""},
 		{"grep -r foo", "/srv/project/.!", ""},
 		{"grep -r foo a b", "/srv/project/a! /srv/project/b!", ""},
@@ -490,7 +497,7 @@ func TestFiles(t *testing.T) {
 		{"uniq in out", "/srv/project/in /srv/project/out", "/srv/project/out"},
 		{"sed -i s/a/b/ f", "/srv/project/f", "/srv/project/f"},
 		{"foo a --x=b -cd", "/srv/project/a /srv/project/b /srv/project/d", ""},
-		{"git diff --output=/tmp/x", "/tmp/x", "/tmp/x"},
+		{"git diff --output=/tmp/x", "/tmp/x /srv/project/.!t", "/tmp/x"},
 		{"git show HEAD:a/b", "/srv/project/a/b", ""},
 		{"curl -o a https://x", "/srv/project/a", "/srv/project/a"},
 		{"xargs cat < list", "? /srv/project/list", ""},
@@ -515,8 +522,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// named are paths in short: * behind a pattern, ! behind a whole tree, ? for what
-// is not known.
+// named are paths in short: * behind a pattern, ! behind a whole tree, t where only
+// what git knows is meant, ? for what is not known.
 func named(list []command.Path) []string {
 	var out []string
 	for _, p := range list {
@@ -529,6 +536,9 @@ func named(list []command.Path) []string {
 		}
 		if p.Deep {
 			s += "!"
+		}
+		if p.Tracked {
+			s += "t"
 		}
 		out = append(out, s)
 	}

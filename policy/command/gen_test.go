@@ -143,7 +143,11 @@ func (g *gen) code() string {
 
 func (g *gen) wrapped() string {
 	inner := g.below(g.simple)
-	switch g.pick(22) {
+	switch g.pick(26) {
+	case 13:
+		return g.lister() + g.of("", " 2>/dev/null") + " | " + g.of("", "", "sort | ", "head -2 | ", "grep -v x | ", "sort -r | head -1 | ") + g.handed()
+	case 14:
+		return g.of("v=a; ", "v=rm && ", "v='a b'\n", "v=x; v=rm; ", "v=-x; ", "false && v=a; ", "v=a | ") + g.of(`cat "$v"`, "cat $v", `"$v"`, `$v a`, `sh -c "$v"`, `sh -c 'cat "$v"'`, `eval "$v"`, `ls "a$v"`, `git "$v"`, `env "$v" p1`, `find . -name "$v"`, `xargs "$v"`)
 	case 0:
 		return g.of("env ", "env A=1 ", "env -i PATH=\"$PATH\" ", "env -u v ", "env -- ", "env -S 'p1 a' ", "env - PATH=\"$PATH\" ", "env -vu v ", "env -S 'p1 \"a b\"' ", "env -S'p2 x' ") + inner
 	case 1:
@@ -186,6 +190,11 @@ func (g *gen) command() string {
 	case 2:
 		return "if " + g.below(g.list) + g.of("; then ", "\nthen ") + g.below(g.list) + g.of("", "; else "+g.below(g.list), "; elif p1; then "+g.below(g.list)) + "; fi"
 	case 3:
+		if g.pick(2) == 0 {
+			return "for v in " + g.of("a b", "*", "a *", "su*", "rm p1", "'a b' x", "-n x", "./* sub", "$(p1)", "[s]ub", "a$v") + "; do " + g.of("", "v=rm; ", "read v; ", "for v in p2; do :; done; ", "v=$v; ", "cd sub; ", "unset v; ") +
+				g.of(`cat "$v"`, "ls $v", `grep a "$v" "x$v"`, `p1 "$v"`, `"$v"`, "$v", `sh -c 'p1 "$v"'`, `[ -f "$v" ] && cat "$v"`, `find "$v" | xargs cat`, `case "$v" in a) p1;; esac`, `eval "p1 $v"`, `printf '%s' "$v"`, `rm "$v"`, `xargs "$v"`, `env "$v"`, "p1 ${v%x}") +
+				g.of("", "; "+g.below(g.list)) + "; done" + g.of("", `; cat "$v"`, " | cat")
+		}
 		return "for v in " + g.word() + " " + g.word() + "; do " + g.below(g.list) + "; done" + g.of("", " >out", " | cat")
 	case 4:
 		return g.of("while false; do ", "until true; do ", "while p1 && false; do ") + g.below(g.list) + "; done"
@@ -258,4 +267,14 @@ func (g *gen) soup() string {
 		}
 	}
 	return b.String()
+}
+
+// lister writes a program that prints names, or nearly so.
+func (g *gen) lister() string {
+	return g.of("find .", "find . -name '*'", "find sub -type d", "find . -print0", "find . -printf '%p x\\n'", "ls", "ls sub", "git ls-files", "grep -rl a .", `find "$v"`, "find *", "printf 'a b\\n'")
+}
+
+// handed writes an xargs that hands them on.
+func (g *gen) handed() string {
+	return g.of("", "timeout 5 ", "env ", "nice ") + g.of("xargs ", "xargs -0 ", "xargs -n1 ", "xargs -I{} ", "xargs -r ", "xargs -I{} -n1 ", "xargs -d '\\n' ", "xargs -P2 ") + g.of("cat", "wc -l", "grep a", "cat {}", "ls {} x", "sed", "rm", "sh", "{}", "env", "p1", "sed -n 1p", "head -1")
 }

@@ -17,7 +17,7 @@ type verb struct {
 const (
 	showOptions = "-pPuswbMCzWRaiEFqx -U= -n= -S= -G= -L= -O< -# --patch --no-patch --stat? --numstat --shortstat --dirstat? --name-only --name-status --summary --color? --no-color --word-diff? --color-words? --unified= " +
 		"--cached --staged --merge-base --check --raw --full-index --abbrev? --minimal --patience --histogram --diff-algorithm= --ignore-all-space --ignore-space-change --ignore-space-at-eol --ignore-blank-lines " +
-		"--ignore-cr-at-eol --function-context --exit-code --quiet --diff-filter= --find-renames? --find-copies? --no-renames --relative? --no-ext-diff --no-textconv --text --submodule? --compact-summary --no-prefix --inter-hunk-context= --indent-heuristic "
+		"--ignore-cr-at-eol --function-context --exit-code --quiet --diff-filter= --find-renames? --find-copies? --no-renames --relative? --no-ext-diff --no-textconv --text --submodule? --compact-summary --no-prefix --inter-hunk-context= --indent-heuristic --no-index "
 	logOptions = showOptions + "--oneline --graph --decorate? --no-decorate --all --since= --until= --after= --before= --author= --committer= --grep= --max-count= --skip= --format= --pretty? --abbrev-commit --no-abbrev-commit " +
 		"--date= --reverse --merges --no-merges --first-parent --follow --branches? --tags? --remotes? --left-right --cherry-pick --cherry-mark --topo-order --date-order --author-date-order --full-history --simplify-by-decoration " +
 		"--invert-grep --all-match --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --boundary --walk-reflogs -g --no-walk --source --notes? --no-notes --root --relative-date --parents --children --count --objects --show-pulls --ancestry-path -m -c -t"
@@ -30,7 +30,7 @@ var verbs = map[string]verb{
 	"show":          {options: logOptions},
 	"log":           {options: logOptions},
 	"whatchanged":   {options: logOptions},
-	"shortlog":      {options: "-snec -w? --summary --numbered --email --group= --since= --until= --all --no-merges"},
+	"shortlog":      {options: "-snec -w? --summary --numbered --email --committer --group= --format= --since= --until= --after= --before= --author= --grep= --all --merges --no-merges --branches? --tags? --remotes? --first-parent"},
 	"reflog":        {options: logOptions},
 	"rev-list":      {options: logOptions},
 	"rev-parse":     {options: "-q --verify --short? --abbrev-ref? --symbolic-full-name --show-toplevel --show-prefix --show-cdup --git-dir --git-common-dir --absolute-git-dir --is-inside-work-tree --is-bare-repository --is-inside-git-dir --all --branches? --tags? --remotes? --quiet --symbolic --show-superproject-working-tree"},
@@ -41,8 +41,8 @@ var verbs = map[string]verb{
 	"describe":      {options: "--tags --all --always --long --dirty? --abbrev= --match= --exclude= --contains --exact-match --first-parent --candidates="},
 	"cat-file":      {options: "-tspe"},
 	"merge-base":    {options: "-a --all --is-ancestor --octopus --independent --fork-point"},
-	"name-rev":      {options: "--tags --name-only --all --always --refs="},
-	"for-each-ref":  {options: "--format= --sort= --count= --merged? --no-merged? --contains? --points-at="},
+	"name-rev":      {options: "--tags --name-only --all --always --refs= --exclude= --no-undefined"},
+	"for-each-ref":  {options: "--format= --sort= --count= --merged? --no-merged? --contains? --no-contains? --points-at= --exclude= --ignore-case --color? -s -p"},
 	"show-ref":      {options: "-hds --head --heads --tags --verify --hash? --dereference --quiet -q"},
 	"show-branch":   {options: "-ar --all --list --current"},
 	"count-objects": {options: "-vH"},
@@ -53,6 +53,7 @@ var verbs = map[string]verb{
 	"cherry":        {options: "-v --abbrev?"},
 	"range-diff":    {options: showOptions + "--creation-factor="},
 	"grep":          {options: "-nlLciwvEFGPhHoqaIrWpe -e= -A= -B= -C= -m= --line-number --name-only --files-with-matches --files-without-match --count --ignore-case --word-regexp --invert-match --cached --untracked --show-function --function-context --heading --break --color? --max-depth= --all-match --and --or --not --only-matching --column --extended-regexp --fixed-strings --perl-regexp --recurse-submodules --quiet --full-name"},
+	"symbolic-ref":  {options: "-q --quiet --short --no-recurse"},
 	"version":       {},
 	"var":           {},
 
@@ -84,7 +85,18 @@ var verbs = map[string]verb{
 
 // hooks are commands that may run what the repository's hooks hold, or programs
 // that its settings name: a rule must spell all of their words.
-const hooks = "commit merge rebase pull push am cherry-pick revert apply gc repack maintenance bisect filter-branch filter-repo submodule difftool mergetool send-email daemon instaweb gui citool svn p4 archive bundle hook fast-import replace update-ref symbolic-ref sparse-checkout lfs credential"
+const hooks = "commit merge rebase pull push am cherry-pick revert apply gc repack maintenance bisect filter-branch filter-repo submodule difftool mergetool send-email daemon instaweb gui citool svn p4 archive bundle hook fast-import replace update-ref sparse-checkout lfs credential"
+
+// A repository can name programs that git starts when it only shows something:
+// core.fsmonitor, diff.external, diff.NAME.command and textconv, filter.NAME.clean
+// (also for diff and status), gpg.program with log.showSignature, the hook
+// post-index-change. Attributes choose among them and come with a clone, but all of
+// them are named in .git, which does not. An archive brings one, and a folder that is
+// itself made like a .git does come with a clone: who reads the report looks at the
+// repository, see Part.Git. The shell tool makes git refuse the latter
+// (safe.bareRepository), and switches fsmonitor and the pager off. Options that bring
+// settings of their own (-c, --exec-path, --git-dir) are asked about, and so are
+// those that ask for such programs (--ext-diff, --textconv, --show-signature).
 
 // git judges git by its command and its options.
 func (c *call) git() {
@@ -103,8 +115,11 @@ func (c *call) git() {
 			}
 		}
 		c.sc.dirs = c.folder(dir, n)
-		c.reads(plain("."))
-		c.deepen()
+		c.reads(here())
+	}
+	c.part.Git = c.sc.dirs
+	if slices.Contains(c.sc.dirs, "") {
+		c.reads(here())
 	}
 	if len(s.operands) == 0 {
 		if !s.has("--version", "-v") {
@@ -140,7 +155,7 @@ func (c *call) folder(dir arg, n int) []string {
 func (c *call) gitVerb(name string, list []arg, place int) {
 	v, ok := verbs[name]
 	if !ok {
-		c.readsWords(list)
+		c.gitOther(name, list)
 		c.unknown("it may run hooks or programs that the repository names")
 		c.spell(place)
 		if slices.Contains(strings.Fields(hooks), name) {
@@ -158,6 +173,7 @@ func (c *call) gitVerb(name string, list []arg, place int) {
 		c.part.raise(v.level, v.why)
 		c.whole("the option " + shown(s.stray) + " of git " + name + " is not known to be harmless")
 		c.outputs(list)
+		c.gitFiles(name, list, v.options, s)
 		return
 	}
 	c.part.raise(v.level, v.why)
@@ -178,42 +194,10 @@ func (c *call) gitVerb(name string, list []arg, place int) {
 	if name == "config" {
 		c.gitConfig(s)
 	}
-	c.gitFiles(name, s)
-}
-
-// gitFiles takes operands as files where they may be some: what stands behind
-// the colon in HEAD:x, too.
-func (c *call) gitFiles(name string, s scan) {
-	for _, o := range s.operands {
-		if at := strings.IndexByte(o.lead, ':'); at >= 0 {
-			c.reads(o.from(at + 1))
-		}
+	if name == "symbolic-ref" && len(s.operands) > 1 {
+		c.whole("it changes which branch is meant")
 	}
-	switch name {
-	case "diff": // outside of a repository, or with two files, it reads any
-		c.reads(s.operands...)
-	case "grep":
-		c.reads(here())
-		c.deepen()
-		if len(s.operands) > 1 {
-			c.reads(s.operands[1:]...)
-		}
-	case "blame", "annotate", "cat-file", "check-ignore", "ls-files":
-		c.reads(s.operands...)
-	case "mv", "rm", "init":
-		c.writes(s.operands...)
-		if name == "init" && len(s.operands) == 0 {
-			c.writes(here())
-		}
-	case "add", "stage":
-		c.reads(s.operands...)
-	case "clone":
-		if len(s.operands) > 1 {
-			c.writes(s.operands[1:]...)
-		} else {
-			c.writes(here())
-		}
-	}
+	c.gitFiles(name, list, v.options, s)
 }
 
 // outputs finds files that options of git write.
@@ -221,8 +205,12 @@ func (c *call) outputs(list []arg) {
 	for i, w := range list {
 		if strings.HasPrefix(w.lead, "--output=") {
 			c.writes(w.from(len("--output=")))
-		} else if w.Text == "--output" && i+1 < len(list) {
+		} else if (w.Text == "--output" || w.Text == "--output-directory" || w.Text == "-o") && i+1 < len(list) {
 			c.writes(list[i+1])
+		} else if strings.HasPrefix(w.lead, "--output-directory=") {
+			c.writes(w.from(len("--output-directory=")))
+		} else if strings.HasPrefix(w.lead, "-o") {
+			c.writes(w.from(2))
 		}
 	}
 }
@@ -231,6 +219,12 @@ func (c *call) outputs(list []arg) {
 func subverb(name string, list []arg) string {
 	switch name {
 	case "stash", "worktree", "submodule", "notes", "remote", "reflog", "config":
+		if name == "config" && len(list) == 1 && strings.Contains(list[0].Text, ".") {
+			return "" // it shows the setting
+		}
+		if name == "reflog" && len(list) > 0 && list[0].Known && !slices.Contains([]string{"show", "list", "exists", "expire", "delete"}, list[0].Text) {
+			return "" // it shows that of a branch
+		}
 		if len(list) > 0 && list[0].Known && !strings.HasPrefix(list[0].Text, "-") {
 			return list[0].Text
 		}
@@ -241,10 +235,13 @@ func subverb(name string, list []arg) string {
 	return ""
 }
 
+const stashOptions = "-pkuaqS -m= --patch --keep-index --no-keep-index --include-untracked --all --quiet --staged --message= --index"
+
 func (c *call) gitSub(name, sub string, list []arg) {
 	shows := map[string]string{
 		"stash list": logOptions, "stash show": showOptions, "worktree list": "-v --porcelain", "notes list": "", "notes show": "",
 		"remote get-url": "--all --push", "reflog show": logOptions, "config list": "--local --global --show-origin --name-only", "config get": "--local --global --all",
+		"submodule status": "--cached --recursive --quiet -q", "reflog list": "", "reflog exists": "",
 	}
 	if table, ok := shows[name+" "+sub]; ok {
 		s := scanWords(list[1:], table, gnu)
@@ -259,7 +256,24 @@ func (c *call) gitSub(name, sub string, list []arg) {
 			c.whole("the option " + shown(s.stray) + " of git " + name + " is not known to be harmless")
 			c.outputs(list)
 		}
+		c.gitFiles(name+" "+sub, list[1:], table, s)
 		return
+	}
+	switch name {
+	case "stash":
+		words := list[min(1, len(list)):]
+		if _, specs := scanWords(words, stashOptions, gnu).apart(words, stashOptions); len(specs) > 0 {
+			c.pathspecs(specs, true)
+		} else if sub != "drop" && sub != "clear" && sub != "create" && sub != "store" {
+			c.whole1(true)
+		}
+	case "submodule":
+		c.whole1(true)
+	case "worktree":
+		c.writes(scanWords(list[1:], "-fdq -b= -B= --force --detach --checkout --no-checkout --lock --orphan --quiet --track --guess-remote --reason=", gnu).operands...)
+		for i := range c.part.Writes {
+			c.part.Writes[i].Deep = true
+		}
 	}
 	if name == "stash" && slices.Contains([]string{"push", "save", "pop", "apply", "branch", "create", "store"}, sub) {
 		c.part.raise(Changes, "it puts changes away or back")
@@ -270,7 +284,7 @@ func (c *call) gitSub(name, sub string, list []arg) {
 
 // gitConfig judges git config: it shows a setting, or changes what git runs.
 func (c *call) gitConfig(s scan) {
-	if !s.has("--get", "--get-all", "--get-regexp", "--list", "-l") {
+	if shows := len(s.operands) == 1 && s.operands[0].Known && strings.Contains(s.operands[0].Text, "."); !shows && !s.has("--get", "--get-all", "--get-regexp", "--list", "-l") {
 		c.whole("it changes settings, which may name programs")
 	}
 }

@@ -101,6 +101,9 @@ func (r *reader) arithmetic(x syntax.ArithmExpr, sc scope) {
 		}
 	case *syntax.UnaryArithm:
 		r.arithmetic(x.X, sc)
+		if w, ok := x.X.(*syntax.Word); ok && (x.Op == syntax.Inc || x.Op == syntax.Dec) {
+			r.setsVar(w.Lit())
+		}
 	case *syntax.ParenArithm:
 		r.arithmetic(x.X, sc)
 	default:
@@ -168,8 +171,18 @@ func (r *reader) figures(name string) {
 
 // assign takes note of what a variable may hold.
 func (r *reader) assign(name string, number bool) {
+	r.setsVar(name)
+	r.holdsText(name, number)
+}
+
+// holdsText takes note of a variable that may hold more than a number.
+func (r *reader) holdsText(name string, number bool) {
 	if number {
 		return
+	}
+	switch name {
+	case "RANDOM", "SRANDOM", "OPTIND", "HISTCMD", "LINENO", "SECONDS", "EPOCHSECONDS", "BASHPID":
+		r.unsure("the shell takes what %s is set to for arithmetic", name)
 	}
 	if r.assigned == nil {
 		r.assigned = map[string]bool{}
@@ -197,7 +210,7 @@ func number(w *syntax.Word) bool {
 	case *syntax.SglQuoted:
 		return strings.Trim(p.Value, "0123456789") == ""
 	case *syntax.ParamExp:
-		return p.Length || p.Param != nil && (p.Param.Value == "#" || p.Param.Value == "?")
+		return p.Length || p.Param != nil && (p.Param.Value == "#" || p.Param.Value == "?" || p.Param.Value == "!")
 	}
 	return false
 }
@@ -324,6 +337,11 @@ func (r *reader) exported(p *Part, name, value string, known bool) {
 
 // variable judges the name of a variable that is set.
 func (r *reader) variable(name string) {
+	r.setsVar(name)
+	r.tells(name)
+}
+
+func (r *reader) tells(name string) {
 	if tells(name) {
 		r.unsure("the variable %s changes what programs run or how words are read", name)
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,7 +14,20 @@ func (a arg) paths(dirs []string) []Path {
 	if a.pipe {
 		return nil
 	}
-	p := Path{Text: a.Text, Glob: a.glob, Deep: a.below}
+	if a.values != nil {
+		var out []Path
+		for _, v := range a.values {
+			for _, p := range v.paths(dirs) {
+				p.Odd, p.Each = v.odd, v.glob || v.below
+				if v.at != nil && !slices.Equal(v.at, dirs) {
+					p.Abs = "" // the names are those of another folder
+				}
+				out = append(out, p)
+			}
+		}
+		return out
+	}
+	p := Path{Text: a.Text, Glob: a.glob, Deep: a.below, Each: a.below, Odd: a.odd}
 	if !a.named || strings.Contains(a.path, "\x00") {
 		return []Path{p}
 	}
@@ -101,6 +115,7 @@ func (r *reader) redirect(list []*syntax.Redirect, sc *scope) files {
 		if d.Op == syntax.Hdoc || d.Op == syntax.DashHdoc || d.Op == syntax.WordHdoc {
 			sc.in = r.here(d, *sc)
 			r.outside(d, *sc)
+			r.lost(d, *sc)
 			if d.N != nil && d.N.Value != "0" {
 				sc.in = feed{}
 			}
@@ -162,10 +177,10 @@ func (r *reader) here(d *syntax.Redirect, sc scope) feed {
 			return feed{}
 		}
 		a := r.arg(d.Word, sc)
-		return feed{a.Text, a.Known}
+		return feed{text: a.Text, known: a.Known}
 	}
 	if w == nil {
-		return feed{"", true}
+		return feed{known: true}
 	}
 	quoted := false
 	for _, p := range d.Word.Parts {
@@ -188,7 +203,7 @@ func (r *reader) here(d *syntax.Redirect, sc scope) feed {
 		}
 		text = strings.Join(lines, "\n")
 	}
-	return feed{text, true}
+	return feed{text: text, known: true}
 }
 
 // outside finds a here-document that begins in a substitution and goes on behind
@@ -201,6 +216,22 @@ func (r *reader) outside(d *syntax.Redirect, sc scope) {
 	if from > sc.end || !strings.Contains(sc.src[from:sc.end], "\n") ||
 		d.Hdoc == nil || len(d.Hdoc.Parts) == 0 || int(d.Hdoc.Pos().Offset()) >= sc.end {
 		r.unsure("a here-document begins in a substitution and ends outside")
+	}
+}
+
+// lost finds a here-document without a text that has one. Behind [[ … =~ … ]] on the
+// same line the parser forgets it, and reads its lines as commands.
+func (r *reader) lost(d *syntax.Redirect, sc scope) {
+	if d.Op == syntax.WordHdoc || d.Hdoc != nil && len(d.Hdoc.Parts) > 0 {
+		return
+	}
+	_, next, _ := strings.Cut(sc.src[min(len(sc.src), int(d.Word.End().Offset())):], "\n")
+	next, _, _ = strings.Cut(next, "\n")
+	if d.Op == syntax.DashHdoc {
+		next = strings.TrimLeft(next, "\t")
+	}
+	if end := r.arg(d.Word, sc); next != end.Text {
+		r.unsure("a here-document cannot be read")
 	}
 }
 

@@ -43,12 +43,16 @@ func ReadArgs(argv []string, o Options) Report {
 
 func read(o Options, f func(*reader)) Report {
 	r := &reader{o: o}
-	f(r)
-	if r.moved && r.late || r.again {
-		r = &reader{o: o, roams: true}
+	for {
 		f(r)
+		loose, more := r.unsteady()
+		roams := r.moved && r.late || r.again
+		if !more && (!roams || r.roams) {
+			return r.report()
+		}
+		// Each time a variable more is given up, or the folders are: it ends.
+		r = &reader{o: o, roams: r.roams || roams, loose: loose, work: r.work}
 	}
-	return r.report()
 }
 
 // A reader collects what one line would do.
@@ -70,6 +74,13 @@ type reader struct {
 	figured  map[string]bool // variables that arithmetic reads
 	assigned map[string]bool // those that hold what is not a number
 	grouped  bool
+
+	sites  map[string]int  // how many places set a variable, loops apart
+	brings bool            // a file may set any of them
+	looped map[string]bool // variables of loops
+	loose  map[string]bool // those that are not followed
+	used   map[string]bool // those that were
+	inside int             // how many functions and traps are around
 
 	work int
 	full bool // there is too much: nothing more is read
@@ -157,7 +168,7 @@ func (r *reader) code(text string, sc scope) flow {
 		r.unsure("it is too nested to be read")
 		return still
 	}
-	sc.src, sc.end = text, 0
+	sc.src, sc.end, sc.in.found = text, 0, nil // its statements share what they read
 	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
 	if err != nil {
 		r.unsure("it cannot be read as shell: %s", err)

@@ -49,11 +49,11 @@ func newLab(t testing.TB) *lab {
 		t.Skip("SKIPPED: there is no shell to compare with")
 	}
 	note := "#!/bin/sh\nprintf '%s\\0' \"${0##*/}\" \"$@\" '<end>' >>'" + l.log + "'\n"
-	for _, p := range strings.Fields("p0 p1 p2 ls rm grep git a b c1 x rmx tee xp1 sed out f v r E") {
+	for _, p := range strings.Fields("p0 p1 p2 ls rm grep git a b c1 x rmx tee xp1 sed out f v r E wc") {
 		l.write(p, note+"exit 0\n")
 	}
 	l.write("cat", note+"exec "+look("cat")+"\n") // it reads no file, so that it always ends
-	for _, p := range strings.Fields("env timeout nice nohup setsid stdbuf ionice xargs find sh bash time printf") {
+	for _, p := range strings.Fields("env timeout nice nohup setsid stdbuf ionice xargs find sh bash time printf sort head") {
 		if real := look(p); real != "" {
 			l.write(p, note+"exec "+real+" \"$@\"\n")
 		}

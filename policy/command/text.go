@@ -42,6 +42,9 @@ func (c *call) shell(name string) {
 			words[i] = plain("-" + w.Text[1:])
 		}
 	}
+	if len(c.words) == 1 && c.begins("--version") {
+		return
+	}
 	s := scanWords(words, shellOptions, first)
 	switch name {
 	case "fish", "csh", "tcsh", "nu", "pwsh", "elvish", "xonsh", "zsh", "yash":
@@ -90,6 +93,7 @@ type runner struct {
 	// stands for the others, "" for none. A verb with a 0 only shows something.
 	verbs map[string]int
 	shows string // options that only show something, as --version
+	quiet string // options that a verb with a 0 may have
 	code  string // options whose value is code
 	files string // options of a verb that change what runs: any makes all words count
 	stdin bool   // without operands it runs what it reads
@@ -98,41 +102,41 @@ type runner struct {
 var runners = map[string]runner{
 	"go": {options: "", shows: "version", how: dash, verbs: map[string]int{"version": 0, "doc": 0, "help": 0, "list": 2, "env": 2,
 		"run": 3, "install": 3, "tool": 3, "mod": 3, "work": 3, "*": 2, "": 0},
-		files: "-toolexec -exec -vettool -overlay -modfile -C -ldflags -gcflags -asmflags -gccgoflags -pkgdir -w -u -modcacherw -outputdir -fuzzcachedir"},
-	"cargo": {shows: "--version -V --list", options: "-v -q --locked --offline --frozen", verbs: map[string]int{"install": 3, "xtask": 3, "run": 2, "*": 2, "": 0},
+		files: "-http -toolexec -exec -vettool -overlay -modfile -C -ldflags -gcflags -asmflags -gccgoflags -pkgdir -w -u -modcacherw -outputdir -fuzzcachedir"},
+	"cargo": {options: "-v -q --locked --offline --frozen", verbs: map[string]int{"install": 3, "xtask": 3, "run": 2, "*": 2, "": 0},
 		files: "--config --manifest-path --target-dir -Z"},
-	"rustup": {shows: "--version", verbs: map[string]int{"show": 0, "run": All, "*": 3}},
-	"npm": {shows: "--version -v", verbs: map[string]int{"ls": 0, "list": 0, "run": 3, "run-script": 3, "exec": All, "x": All, "explore": All, "config": 3, "*": 2, "": 0},
+	"rustup": {verbs: map[string]int{"run": All, "*": 3}},
+	"npm": {shows: "--version -v", quiet: "-alp --depth= --all --json --long --parseable --omit= --production --prod --dev", verbs: map[string]int{"ls": 0, "list": 0, "run": 3, "run-script": 3, "exec": All, "x": All, "explore": All, "config": 3, "*": 2, "": 0},
 		files: "--prefix --script-shell --userconfig --globalconfig -C -g --global --node-options --ignore-scripts=false"},
-	"yarn":     {shows: "--version -v", verbs: map[string]int{"run": 3, "exec": All, "dlx": All, "node": All, "*": 2, "": 1}, files: "--cwd --script-shell"},
-	"pnpm":     {shows: "--version -v", verbs: map[string]int{"ls": 0, "list": 0, "run": 3, "exec": All, "dlx": All, "*": 2, "": 0}, files: "-C --dir --script-shell"},
+	"yarn":     {verbs: map[string]int{"run": 3, "exec": All, "dlx": All, "node": All, "*": 2, "": 1}, files: "--cwd --script-shell"},
+	"pnpm":     {verbs: map[string]int{"run": 3, "exec": All, "dlx": All, "*": 2, "": 0}, files: "-C --dir --script-shell"},
 	"bun":      {shows: "--version -v", verbs: map[string]int{"run": 3, "x": 3, "exec": All, "*": 2}, code: "-e --eval -p --print", files: "--cwd --preload -r -c --config"},
 	"npx":      {options: "-y --yes --no-install -q --quiet", shows: "--version", verbs: map[string]int{"*": 2}, code: "-c --call", files: "-p --package"},
 	"bunx":     {verbs: map[string]int{"*": 2}},
 	"pnpx":     {verbs: map[string]int{"*": 2}},
 	"uvx":      {shows: "--version", verbs: map[string]int{"*": 2}, files: "--from --with"},
-	"pipx":     {shows: "--version", verbs: map[string]int{"list": 0, "run": 3, "install": 3, "*": 2}},
+	"pipx":     {shows: "--version", quiet: "--json --short", verbs: map[string]int{"list": 0, "run": 3, "install": 3, "*": 2}},
 	"deno":     {shows: "--version -V", verbs: map[string]int{"run": 3, "eval": All, "repl": All, "task": 3, "*": 2}},
-	"pip":      {shows: "--version -V", verbs: map[string]int{"list": 0, "show": 0, "freeze": 0, "check": 0, "install": 3, "*": 2}},
-	"pip3":     {shows: "--version -V", verbs: map[string]int{"list": 0, "show": 0, "freeze": 0, "check": 0, "install": 3, "*": 2}},
-	"gem":      {shows: "--version -v", verbs: map[string]int{"list": 0, "exec": All, "install": 3, "*": 2}},
-	"composer": {shows: "--version -V", verbs: map[string]int{"exec": All, "run": 3, "run-script": 3, "*": 2}},
-	"mvn":      {shows: "--version -v", options: "-q -B -o -e -X", verbs: map[string]int{"*": All}},
-	"gradle":   {shows: "--version -v", options: "-q", verbs: map[string]int{"*": All}},
+	"pip":      {shows: "--version -V", quiet: pipShows, verbs: map[string]int{"list": 0, "show": 0, "freeze": 0, "check": 0, "install": 3, "*": 2}},
+	"pip3":     {shows: "--version -V", quiet: pipShows, verbs: map[string]int{"list": 0, "show": 0, "freeze": 0, "check": 0, "install": 3, "*": 2}},
+	"gem":      {shows: "--version -v", quiet: "-lad --local --all --details --versions --no-versions", verbs: map[string]int{"list": 0, "exec": All, "install": 3, "*": 2}},
+	"composer": {verbs: map[string]int{"exec": All, "run": 3, "run-script": 3, "*": 2}},
+	"mvn":      {options: "-q -B -o -e -X", verbs: map[string]int{"*": All}},
+	"gradle":   {options: "-q", verbs: map[string]int{"*": All}},
 	"gradlew":  {options: "-q", verbs: map[string]int{"*": All}},
 	"make":     {shows: "--version -v", options: "-skinBw -j? --silent --keep-going --dry-run --always-make --no-print-directory", verbs: map[string]int{"*": All, "": 1}},
 	"gmake":    {shows: "--version -v", options: "-skinBw -j? --silent --keep-going", verbs: map[string]int{"*": All, "": 1}},
 	"ninja":    {shows: "--version", options: "-v -j=", verbs: map[string]int{"*": All, "": 1}},
-	"just":     {shows: "--version --list -l --summary", verbs: map[string]int{"*": All, "": 1}},
-	"task":     {shows: "--version --list -l", verbs: map[string]int{"*": All, "": 1}},
-	"rake":     {shows: "--version -V --tasks -T", verbs: map[string]int{"*": All, "": 1}},
-	"docker": {shows: "--version -v", verbs: map[string]int{"exec": All, "run": All, "create": All, "cp": All, "compose": 3, "buildx": 3, "container": 3,
+	"just":     {shows: "--version", verbs: map[string]int{"*": All, "": 1}},
+	"task":     {shows: "--version", verbs: map[string]int{"*": All, "": 1}},
+	"rake":     {shows: "--version -V", verbs: map[string]int{"*": All, "": 1}},
+	"docker": {shows: "--version -v", quiet: "-anlqs --all --quiet --no-trunc --last= --latest --size --format= --filter= -f= --digests", verbs: map[string]int{"ps": 0, "images": 0, "version": 0, "exec": All, "run": All, "create": All, "cp": All, "compose": 3, "buildx": 3, "container": 3,
 		"image": 3, "volume": 3, "network": 3, "system": 3, "context": 3, "*": 2}},
 	"podman":  {shows: "--version -v", verbs: map[string]int{"exec": All, "run": All, "create": All, "cp": All, "*": 2}},
 	"kubectl": {verbs: map[string]int{"exec": All, "run": All, "debug": All, "cp": All, "*": 2}, files: "--kubeconfig --server -s --token"},
 	"helm":    {verbs: map[string]int{"*": 2}, files: "--post-renderer --kubeconfig"},
 	"gh":      {shows: "--version", verbs: map[string]int{"alias": All, "extension": All, "api": All, "*": 3}},
-	"brew":    {shows: "--version", verbs: map[string]int{"list": 0, "*": 2}},
+	"brew":    {shows: "--version", quiet: "-1 --cask --casks --formula --formulae --versions", verbs: map[string]int{"list": 0, "*": 2}},
 	"apt":     {verbs: map[string]int{"*": 2}, files: "-o -c"},
 	"apt-get": {verbs: map[string]int{"*": 2}, files: "-o -c"},
 
@@ -150,6 +154,8 @@ var runners = map[string]runner{
 	"tsx":       {shows: "--version", verbs: map[string]int{"*": 1}, code: "-e -p", stdin: true},
 	"java":      {shows: "--version -version", verbs: map[string]int{"*": All}},
 }
+
+const pipShows = "-lf --local --user --not-required --format= --files --all --exclude="
 
 // interpreter gives python3.12 and its like the name in the table.
 func interpreter(name string) string {
@@ -200,6 +206,10 @@ func (c *call) runner(name string, run runner) {
 	case s.stray != "" || words == All:
 		c.targets(s, words)
 	case words == 0:
+		if verb != "" && name != "go" && scanWords(s.operands[1:], run.quiet, run.how).stray != "" {
+			c.whole("one of its options is not known to be harmless")
+			return
+		}
 		c.part.Level, c.part.Why = Harmless, ""
 		c.part.Spell = max(c.part.Spell, 1)
 	default:
@@ -248,6 +258,10 @@ func (c *call) risky(run runner) bool {
 // script judges an interpreter: the first operand is the file that it runs.
 func (c *call) script(s scan) {
 	c.part.Spell = All
+	if c.pretty() {
+		c.part.Level, c.part.Why = Harmless, ""
+		return
+	}
 	if s.stray == "-m" && len(c.words) > 1 {
 		for i, w := range c.words {
 			if w.Known && w.Text == "-m" && i+1 < len(c.words) && c.words[i+1].Known && c.words[i+1].Text != "" {
@@ -260,6 +274,19 @@ func (c *call) script(s scan) {
 	if s.stray == "" && len(s.operands) > 0 && s.operands[0].Known {
 		c.part.Spell = s.rest + 2
 	}
+}
+
+// pretty says whether python only shows a JSON file. Without -I a module of the
+// folder, json.py or argparse.py, would run instead; a second file would be written.
+func (c *call) pretty() bool {
+	if interpreter(c.part.Words[0].Text) != "python" || len(c.words) < 3 || !c.begins("-I") {
+		return false
+	}
+	if m := c.words[1:3]; m[0].Text != "-m" || m[1].Text != "json.tool" {
+		return false
+	}
+	s := scanWords(c.words[3:], "--sort-keys --compact --tab --no-indent --no-ensure-ascii --json-lines --indent=", gnu)
+	return s.stray == "" && len(s.operands) <= 1 && !slices.ContainsFunc(s.operands, func(a arg) bool { return a.list || a.glob })
 }
 
 // golang judges the go command, whose harmless verbs have harmful options.
@@ -282,7 +309,9 @@ func (c *call) golang(verb string, s scan) {
 			}
 		}
 	case "doc", "help", "version":
-		c.harmless()
+		if scanWords(s.operands[1:], "--all --c --cmd --short --src --u --ex", dash).stray == "" {
+			c.harmless()
+		}
 		if verb == "version" && len(s.operands) > 1 {
 			c.unknown("it looks into programs")
 		}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -10,6 +11,17 @@ func (c *call) usual(name string, p program) {
 	if name == "gofmt" {
 		p.options = "--l --d --e --s"
 		p.how = dash
+	}
+	if len(c.words) == 1 && p.level == Harmless && (c.begins("--version") || c.begins("--help")) {
+		return
+	}
+	if !p.free && p.level == Harmless {
+		c.words = slices.Clone(c.words)
+		for i, w := range c.words {
+			if w.glob && w.named && !w.many && w.lead == "" && w.odd == "" { // file *: whether a name is an option Path.Odd tells
+				c.words[i].tame, c.words[i].odd = true, oddFront+"="
+			}
+		}
 	}
 	s := scanWords(c.words, p.options, p.how)
 	c.part.raise(p.level, p.why)
@@ -113,7 +125,7 @@ func (c *call) operands(p program, s scan) {
 			if list[0].many && !p.free {
 				c.whole("its first word may become several")
 			}
-			if list[0].many {
+			if list[0].many || list[0].list {
 				c.reads(list[0])
 			}
 			list = list[1:]
@@ -131,8 +143,11 @@ func (c *call) operands(p program, s scan) {
 		}
 	case into, moved:
 		c.copies(p.takes, s)
+		if c.part.Words[0].Text == "ln" {
+			c.links(s)
+		}
 	case option1:
-		if len(list) > 1 || len(list) == 1 && list[0].many {
+		if len(list) > 1 || len(list) == 1 && (list[0].many || list[0].list) {
 			c.whole("its second word is a file that it writes")
 			c.writes(list[1:]...)
 		}
@@ -158,6 +173,25 @@ func (c *call) copies(how takes, s scan) {
 	}
 }
 
+// links takes the text of a link for what it leads to: it is read from the folder
+// of the link, wherever the command runs.
+func (c *call) links(s scan) {
+	from, to := s.operands, here()
+	if dir, ok := s.last("-t", "--target-directory"); ok {
+		to = dir
+	} else if len(from) > 1 {
+		from, to = from[:len(from)-1], from[len(from)-1]
+	}
+	for _, f := range from {
+		if !f.named || !to.named || strings.HasPrefix(f.path, "/") {
+			continue
+		}
+		for _, dir := range []string{to.path, path.Dir(to.path)} { // to may be a folder
+			c.reads(arg{Word: Word{Text: f.Text}, path: dir + "/" + f.path, named: true, glob: f.glob || to.glob})
+		}
+	}
+}
+
 // closer looks at what the table cannot say.
 func (c *call) closer(name string, s scan) {
 	switch name {
@@ -180,6 +214,12 @@ func (c *call) closer(name string, s scan) {
 		for _, o := range s.operands {
 			if !strings.HasPrefix(o.lead, "+") {
 				c.whole("it may set the clock")
+			}
+		}
+	case "strings", "nm", "size", "readelf":
+		for _, o := range s.operands {
+			if strings.HasPrefix(o.lead, "@") {
+				c.whole("it takes options from the file " + shown(o.Text))
 			}
 		}
 	case "ps":
@@ -223,6 +263,9 @@ func (c *call) ps(s scan) {
 
 // dangerous judges what is left: programs that destroy, and those nobody knows.
 func (c *call) dangerous(name string) {
+	if len(c.words) == 1 && c.begins("--version") && slices.Contains(strings.Fields(versions), name) {
+		return
+	}
 	why, ok := dangers[name]
 	files := !ok || strings.HasPrefix(why, "it destroys") || strings.HasPrefix(why, "it cuts") || strings.HasPrefix(why, "it changes disks") ||
 		strings.HasPrefix(why, "it changes rights") || strings.HasPrefix(why, "it changes who")
@@ -266,6 +309,11 @@ func (c *call) dangerous(name string) {
 	}
 	c.unknown("nobody knows what it does")
 }
+
+// versions are programs that nobody knows enough of, but that only say which one
+// they are when they are asked. Not those that are chosen by the folder's files, as
+// cargo and rustc are by rust-toolchain.toml, and yarn by .yarnrc.yml.
+const versions = "gcc g++ cc c++ clang clang++ cmake curl wget sqlite3 psql rsync vim nvim tmux zip gdb helm ffmpeg pytest git-lfs"
 
 func (c *call) begins(words ...string) bool {
 	return len(c.words) > 0 && c.words[0].Known && slices.Contains(words, c.words[0].Text)

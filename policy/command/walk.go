@@ -10,10 +10,11 @@ import (
 
 // A scope is where a statement runs.
 type scope struct {
-	src  string   // the text that is read
-	dirs []string // where it may run; "" is not known
-	in   feed     // what it reads
-	end  int      // where the substitution around it ends in src; 0: there is none
+	src  string           // the text that is read
+	dirs []string         // where it may run; "" is not known
+	in   feed             // what it reads
+	vars map[string][]arg // variables of which all values are known
+	end  int              // where the substitution around it ends in src; 0: there is none
 	// maybe says that it may not run at all.
 	maybe bool
 }
@@ -22,6 +23,8 @@ type scope struct {
 type feed struct {
 	text  string
 	known bool
+	found []arg // names of files below these, one a line
+	zero  bool  // with a NUL behind each name instead
 }
 
 // A flow is where the shell may be after a statement that was done, or was not.
@@ -47,7 +50,9 @@ func (r *reader) stmts(list []*syntax.Stmt, sc scope) flow {
 	f := flow{sc.dirs, nil}
 	for _, s := range list {
 		sc.dirs = f.all()
+		before := r.sites[sets(s)]
 		f = r.stmt(s, sc)
+		r.holds(s, &sc, before)
 	}
 	return f
 }
@@ -93,7 +98,7 @@ func (r *reader) command(s *syntax.Stmt, sc scope) flow {
 		r.add(files.part())
 	}
 	r.inRedirects(s.Redirs, sc)
-	sc.in.known = false // several may read it
+	sc.in = feed{} // several may read it
 	return r.compound(s.Cmd, sc)
 }
 
@@ -119,7 +124,7 @@ func (r *reader) compound(cmd syntax.Command, sc scope) flow {
 			return r.stmts(c.Do, sc)
 		})
 	case *syntax.ForClause:
-		r.iterate(c.Loop, sc)
+		r.iterate(c, &sc)
 		return r.loop(sc, func(sc scope) flow { return r.stmts(c.Do, sc) })
 	case *syntax.CaseClause:
 		return r.cases(c, sc)
@@ -129,6 +134,10 @@ func (r *reader) compound(cmd syntax.Command, sc scope) flow {
 		r.bashOnly("((")
 		r.arithmetic(c.X, sc)
 	case *syntax.LetClause:
+		// For the parser | and & are a part of the expression, for a shell they end it.
+		if from, to := c.Pos().Offset(), c.End().Offset(); from > to || int(to) > len(sc.src) || strings.ContainsAny(sc.src[from:to], "|&;<>()`") {
+			r.unsure("arithmetic with let cannot be judged")
+		}
 		for _, x := range c.Exprs {
 			r.arithmetic(x, sc)
 		}
@@ -137,14 +146,12 @@ func (r *reader) compound(cmd syntax.Command, sc scope) flow {
 		r.test(c.X, sc)
 	case *syntax.TimeClause:
 		if !r.o.Bash && c.Stmt != nil { // there it is a program
-			r.add(Part{Line: "time", Words: []Word{{Text: "time", Known: true}, {Text: "…"}}, Wraps: true, Spell: 1})
+			r.add(timed())
 		}
 		return r.stmt(c.Stmt, sc)
 	case *syntax.CoprocClause:
 		defer r.apart()()
-		if c.Name != nil {
-			r.inWord(c.Name, sc)
-		}
+		r.coproc(c, sc)
 		r.stmt(c.Stmt, sc)
 	default:
 		r.unsure("it has a form that is not known here")
@@ -155,12 +162,16 @@ func (r *reader) compound(cmd syntax.Command, sc scope) flow {
 func (r *reader) binary(c *syntax.BinaryCmd, sc scope) flow {
 	switch c.Op {
 	case syntax.AndStmt, syntax.OrStmt:
+		before := r.sites[sets(c.X)]
 		x := r.stmt(c.X, sc)
 		goes, stays := x.ok, x.bad
 		if c.Op == syntax.OrStmt {
 			goes, stays = x.bad, x.ok
 		}
 		sc.dirs, sc.maybe = goes, true
+		if c.Op == syntax.AndStmt {
+			r.holds(c.X, &sc, before)
+		}
 		y := r.stmt(c.Y, sc)
 		if c.Op == syntax.OrStmt {
 			return flow{join(stays, y.ok), y.bad}
@@ -170,9 +181,35 @@ func (r *reader) binary(c *syntax.BinaryCmd, sc scope) flow {
 	defer r.apart()()
 	r.stmt(c.X, sc)
 	to := sc
-	to.in = r.prints(c.X, sc)
+	if to.in = r.prints(c.X, sc); c.Op == syntax.Pipe && !to.in.known {
+		to.in = r.lists(c.X, sc)
+	}
+	if _, ok := c.Y.Cmd.(*syntax.TimeClause); ok && r.o.Bash {
+		r.add(timed()) // behind a | and a new line it is a program for bash too
+	}
 	r.stmt(c.Y, to)
 	return flow{sc.dirs, sc.dirs}
+}
+
+// coproc reads the name of a coprocess. Before a call there is none, but the parser
+// takes a program with nothing but redirections for one, and an assignment or the
+// number of a redirection for the program.
+func (r *reader) coproc(c *syntax.CoprocClause, sc scope) {
+	if c.Name != nil {
+		r.inWord(c.Name, sc)
+		r.setsVar(c.Name.Lit())
+	}
+	call, ok := c.Stmt.Cmd.(*syntax.CallExpr)
+	switch {
+	case c.Name != nil && (ok || c.Stmt.Cmd == nil), ok && len(c.Stmt.Redirs) > 0,
+		ok && len(call.Args) > 0 && strings.Contains(written(call.Args[0], sc), "="):
+		r.unsure("coproc with a name, an assignment or a redirection cannot be judged")
+	}
+}
+
+// timed is the program time where it may be no word of the shell.
+func timed() Part {
+	return Part{Line: "time", Words: []Word{{Text: "time", Known: true}, {Text: "…"}}, Wraps: true, Spell: 1}
 }
 
 func (r *reader) branch(c *syntax.IfClause, sc scope) flow {
@@ -197,7 +234,7 @@ func (r *reader) loop(sc scope, body func(scope) flow) flow {
 	if r.roams {
 		before, sc.dirs = []string{""}, []string{""}
 	}
-	sc.maybe, sc.in.known = true, false
+	sc.maybe, sc.in = true, feed{}
 	r.loops++
 	f := body(sc)
 	r.loops--
@@ -205,8 +242,9 @@ func (r *reader) loop(sc scope, body func(scope) flow) flow {
 	return flow{all, all}
 }
 
-func (r *reader) iterate(l syntax.Loop, sc scope) {
-	switch l := l.(type) {
+func (r *reader) iterate(c *syntax.ForClause, to *scope) {
+	sc := *to
+	switch l := c.Loop.(type) {
 	case *syntax.WordIter:
 		numbers := len(l.Items) > 0
 		for _, w := range l.Items {
@@ -214,8 +252,12 @@ func (r *reader) iterate(l syntax.Loop, sc scope) {
 			numbers = numbers && number(w)
 		}
 		if l.Name != nil {
-			r.variable(l.Name.Value)
-			r.assign(l.Name.Value, numbers)
+			r.tells(l.Name.Value)
+			r.holdsText(l.Name.Value, numbers)
+			r.iterates(l.Name.Value, sc)
+			if !c.Select {
+				r.bind(to, l.Name.Value, r.args(l.Items, sc))
+			}
 		}
 	case *syntax.CStyleLoop:
 		for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
@@ -264,9 +306,11 @@ func (r *reader) function(c *syntax.FuncDecl, sc scope) {
 	if r.roams {
 		sc.dirs = []string{""}
 	}
-	sc.in = feed{}
+	sc.in, sc.vars = feed{}, nil
 	r.loops++
+	r.inside++
 	r.stmt(c.Body, sc)
+	r.inside--
 	r.loops--
 }
 
@@ -364,13 +408,13 @@ func (r *reader) prints(s *syntax.Stmt, sc scope) feed {
 		if len(words) > 1 && strings.HasPrefix(words[1], "-") {
 			return feed{}
 		}
-		return feed{strings.Join(words[1:], " "), true}
+		return feed{text: strings.Join(words[1:], " "), known: true}
 	case "printf":
 		switch {
 		case len(words) == 2 && !strings.ContainsAny(words[1], `%\`) && !strings.HasPrefix(words[1], "-"):
-			return feed{words[1], true}
+			return feed{text: words[1], known: true}
 		case len(words) == 3 && (words[1] == "%s" || words[1] == `%s\n`):
-			return feed{words[2], true}
+			return feed{text: words[2], known: true}
 		}
 	}
 	return feed{}

@@ -18,7 +18,13 @@ type arg struct {
 	glob  bool
 	pipe  bool // <(…) or >(…): no file
 	below bool // what find fills in: somewhere below path
-	bash  bool // Text is what bash makes of it, and no other shell
+	// values are all that it may stand for, where it is not known which of them.
+	values []arg
+	list   bool     // it stands for any number of them
+	tame   bool     // it is no option, whatever it turns out to be
+	odd    string   // as in Path
+	at     []string // where its names were found, if that counts
+	bash   bool     // Text is what bash makes of it, and no other shell
 }
 
 // plain is a word of which everything is known.
@@ -31,6 +37,9 @@ func (a arg) option() bool {
 	if a.Known {
 		return strings.HasPrefix(a.Text, "-") && a.Text != "-"
 	}
+	if a.tame {
+		return false
+	}
 	return a.many || a.lead == "" || a.lead[0] == '-' || a.lead[0] == '+'
 }
 
@@ -40,6 +49,10 @@ func (a arg) from(n int) arg {
 		return plain(a.Text[n:])
 	}
 	b := a
+	b.values = nil
+	for _, v := range a.values {
+		b.values = append(b.values, v.from(n))
+	}
 	b.named = a.named && len(a.path) >= n && len(a.lead) >= n && a.path[:n] == a.lead[:n]
 	if b.named {
 		b.path = a.path[n:]
@@ -147,7 +160,17 @@ func braced(w *syntax.Word) bool {
 
 // arg reads one word as the shell does, as far as that is known before it runs.
 func (r *reader) arg(w *syntax.Word, sc scope) arg {
-	e := eval{r: r, sc: sc, known: true, named: true}
+	if len(sc.vars) > 0 && len(w.Parts) > 0 {
+		if a, ok := r.stands(w, sc); ok {
+			return a
+		}
+	}
+	return r.evaluate(w, sc, nil)
+}
+
+// evaluate reads a word in which these variables hold these values.
+func (r *reader) evaluate(w *syntax.Word, sc scope, binds map[string]arg) arg {
+	e := eval{r: r, sc: sc, known: true, named: true, binds: binds}
 	if len(w.Parts) == 1 {
 		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {
 			return arg{Word: Word{Text: written(w, sc)}, lead: "/dev/fd/", pipe: true}
@@ -169,7 +192,7 @@ func (r *reader) arg(w *syntax.Word, sc scope) arg {
 		a := arg{Word: Word{Text: e.text.String()}, bash: true}
 		return a
 	}
-	a := arg{lead: e.lead.String(), many: e.many, glob: e.glob, named: e.named && !(e.glob && e.odd)}
+	a := arg{lead: e.lead.String(), many: e.many, glob: e.glob, odd: e.odds, at: e.at, named: e.named && !(e.glob && e.odd)}
 	if a.named {
 		a.path = e.path.String()
 	}
@@ -211,6 +234,9 @@ type eval struct {
 	odd              bool // a letter of patterns stands in quotes
 	bash             bool // a plain sh reads it in another way
 	skip             int  // bytes of the next literal that are done
+	binds            map[string]arg
+	odds             string   // as in Path
+	at               []string // as in arg
 }
 
 func (e *eval) put(s string) {
@@ -329,9 +355,11 @@ func (e *eval) literal(s string, quoted bool) {
 }
 
 func (e *eval) param(p *syntax.ParamExp, quoted bool) {
-	simple := p.Param != nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Index == nil &&
-		p.Slice == nil && p.Repl == nil && p.Exp == nil && p.Names == 0 && len(p.Modifiers) == 0 && p.Flags == nil
-	if simple {
+	if name := simple(p); name != "" {
+		if v, ok := e.binds[name]; ok {
+			e.value(v, quoted)
+			return
+		}
 		value := ""
 		switch {
 		case p.Param.Value == "HOME":

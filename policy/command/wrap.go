@@ -83,6 +83,9 @@ func (c *call) wrap(name string) bool {
 	case "bundle":
 		return c.project("exec")
 	}
+	if !slices.Contains(strings.Fields("xargs env timeout nice ionice nohup stdbuf setsid"), name) {
+		c.sc.in.found = nil // they may change what it reads
+	}
 	s := scanWords(c.words, w.options, first)
 	for _, o := range s.options {
 		switch o.kind {
@@ -292,7 +295,16 @@ func (c *call) xargs(s scan) {
 			}
 		}
 	}
+	found, known := c.handed(s, list[0])
+	if n, _ := s.last("-n", "--max-args"); replaces && s.has("-n", "--max-args", "-L", "-l", "--max-lines") {
+		known = false // which of them counts hangs on the xargs
+		if n.Text != "1" || s.has("-L", "-l", "--max-lines") {
+			c.unsure("xargs with -I and another number of words cannot be judged")
+		}
+	}
 	switch {
+	case !replaces && known:
+		list = append(list, found)
 	case !replaces:
 		list = append(list, rest())
 	case !mark.Known || mark.Text == "":
@@ -300,7 +312,14 @@ func (c *call) xargs(s scan) {
 			list[i] = arg{Word: Word{Text: list[i].Text}}
 		}
 	default:
-		fill(list, mark.Text, func(a arg, at int) arg { return arg{Word: Word{Text: a.Text}, lead: a.lead[:at]} })
+		fill(list, mark.Text, func(a arg, at int) arg {
+			if known && a.Text == mark.Text {
+				b := found
+				b.Text, b.list = a.Text, false
+				return b
+			}
+			return arg{Word: Word{Text: a.Text}, lead: a.lead[:at]}
+		})
 	}
 	sc := c.sc
 	sc.in = feed{}
@@ -365,9 +384,11 @@ func (c *call) runs(text arg, ok bool) {
 			return still
 		}
 		defer c.apart()()
+		sc := c.sc
+		sc.vars = nil // a shell of its own has none of them
 		funcs, bash := c.funcs, c.o.Bash
 		c.funcs, c.o.Bash = nil, name == "bash" // the others run what is sh there
-		c.code(text.Text, c.sc)
+		c.code(text.Text, sc)
 		c.funcs, c.o.Bash = funcs, bash
 		return still
 	}

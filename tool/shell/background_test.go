@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -209,7 +210,7 @@ func TestCrash(t *testing.T) { // T2 case:T09
 	dir := t.TempDir()
 	n := unique()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "SHELL_TEST_CRASH="+dir, "SHELL_TEST_COMMAND=setsid sleep "+n+" >/dev/null 2>&1 & echo hi")
+	cmd.Env = append(os.Environ(), "SHELL_TEST_CRASH="+dir, "SHELL_TEST_KEEP=yes", "SHELL_TEST_COMMAND=setsid sleep "+n+" >/dev/null 2>&1 & echo hi")
 	if out, err := cmd.CombinedOutput(); !strings.Contains(string(out), "still running") {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -256,39 +257,103 @@ func TestNested(t *testing.T) { // T2
 	}
 }
 
-// 100 runs of what goes wrong: the right codes, nothing left, nothing leaked.
+// What kill -9 of a program leaves is found, ended and named by the next program that
+// takes up the session, and by no other; as long as the first one lives its processes
+// and files are left alone.
+func TestKilled(t *testing.T) { // T2 case:T09
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: what a crash left is only found on Linux")
+	}
+	for _, c := range []struct {
+		name, command string
+		reap          bool
+	}{
+		{"by the next command", "echo begun; sleep %s", false},
+		{"by Reap", "setsid sleep %[1]s >/dev/null 2>&1 & sleep %[1]s", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir, n := t.TempDir(), unique()
+			first := exec.Command(os.Args[0])
+			first.Env = append(os.Environ(), "SHELL_TEST_CRASH="+dir, "SHELL_TEST_COMMAND="+fmt.Sprintf(c.command, n))
+			if err := first.Start(); err != nil {
+				t.Fatal(err)
+			}
+			gone := false
+			defer func() {
+				if !gone {
+					_ = first.Process.Kill()
+					_ = first.Wait()
+				}
+			}()
+			for begun := time.Now(); len(alive(t, "sleep\x00"+n)) == 0; time.Sleep(10 * time.Millisecond) {
+				if time.Since(begun) > 20*time.Second {
+					t.Fatal("it did not begin")
+				}
+			}
+			posts := func() int {
+				all, _ := filepath.Glob(filepath.Join(dir, "s", ".post-*"))
+				return len(all)
+			}
+			beside := open(t, shell.Config{State: dir})
+			beside.wants("echo hi", "hi")
+			if ended := beside.tool.Reap("s"); len(ended) > 0 || len(alive(t, "sleep\x00"+n)) == 0 || posts() != 1 {
+				t.Errorf("a living program's command was touched: %v, %d files", ended, posts())
+			}
+			gone = true
+			if err := first.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = first.Wait() // it was killed
+			if len(alive(t, "sleep\x00"+n)) == 0 {
+				t.Fatal("nothing was left")
+			}
+			next := open(t, shell.Config{State: dir})
+			other := *next
+			other.id = "t"
+			other.wants("echo hi", "hi")
+			if ended := other.tool.Reap("t"); len(ended) > 0 || len(alive(t, "sleep\x00"+n)) == 0 {
+				t.Errorf("another session ended it: %v", ended)
+			}
+			if c.reap {
+				if ended := strings.Join(next.tool.Reap("s"), " "); !strings.Contains(ended, "pid ") || !strings.Contains(ended, "sleep "+n) {
+					t.Errorf("not named: %q", ended)
+				}
+			}
+			next.has("echo hi", "hi\n[processes of an earlier command, from before a restart, still ran and were ended: pid ", "sleep "+n)
+			next.wants("echo hi", "hi")
+			if left := alive(t, n); len(left) > 0 || posts() > 0 {
+				t.Errorf("left: %v, %d files", left, posts())
+			}
+		})
+	}
+}
+
+// 100 runs of what goes wrong, in four sessions at once: the right codes, nothing
+// left, nothing leaked.
 func TestHundred(t *testing.T) { // case:T09 case:C13
 	if testing.Short() {
 		t.Skip("SKIPPED: 100 runs take a while")
 	}
-	s := open(t, shell.Config{})
+	s := open(t, shell.Config{Text: 1 << 20})
 	n := unique()
-	big := "i=0; while [ $i -lt 2 ]; do head -c 1000000 /dev/zero | tr '\\0' x | fold -w 99; i=$((i+1)); done; echo; echo 'FATAL: disk quota'; exit 9"
+	for _, c := range background[:4] {
+		need(t, c.command, "setsid")
+	}
 	s.run("true")
 	files, routines := descriptors(t), runtime.NumGoroutine()
-	for i := range 100 {
-		switch i % 5 {
-		case 0:
-			c := background[i/5%4].command
-			need(t, c, "setsid")
-			s.has(fmt.Sprintf(c, n), "hi\n[ended, since")
-		case 1:
-			s.has("sh -c \"trap '' TERM INT; sleep "+n+"\" & sleep 0.05; exit 4", "[exit 4]")
-		case 2:
-			got := s.has(big, "x\n[", " bytes of output are left out here]", "\nFATAL: disk quota\n[raw output, ", "[exit 9")
-			if len(got) > 2<<20 {
-				t.Errorf("%d bytes", len(got))
+	var wg sync.WaitGroup
+	for k := range 4 {
+		one := *s
+		one.id = uzda.SessionID(fmt.Sprint("s", k))
+		wg.Go(func() {
+			for i := k * 25; i < k*25+25; i++ {
+				one.wrong(i, n)
 			}
-		case 3:
-			s.wants("echo ok", "ok")
-		case 4:
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(50*time.Millisecond, cancel)
-			if _, res := s.call(ctx, map[string]any{"command": "sleep " + n + " & sleep " + n}); res.Code != uzda.CodeCancelled {
-				t.Errorf("%+v", res)
-			}
-		}
+		})
 	}
+	wg.Wait()
 	if left := alive(t, n); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -300,6 +365,31 @@ func TestHundred(t *testing.T) { // case:T09 case:C13
 	}
 	if now := descriptors(t); now > files {
 		t.Errorf("%d open files became %d", files, now)
+	}
+}
+
+// wrong is the i-th of the hundred.
+func (s *session) wrong(i int, n string) {
+	const big = "i=0; while [ $i -lt 2 ]; do head -c 1000000 /dev/zero | tr '\\0' x | fold -w 99; i=$((i+1)); done; echo; echo 'FATAL: disk quota'; exit 9"
+	switch i % 5 {
+	case 0:
+		s.has(fmt.Sprintf(background[i/5%4].command, n), "hi\n[ended, since")
+	case 1:
+		s.has("sh -c \"trap '' TERM INT; sleep "+n+"\" & sleep 0.05; exit 4", "[exit 4]")
+	case 2:
+		got := s.has(big, "x\n[", " bytes of output are left out here]", "\nFATAL: disk quota\n[", "[raw output, ", "[exit 9")
+		if len(got) > 2<<20 {
+			s.t.Errorf("%d bytes", len(got))
+		}
+	case 3:
+		s.wants("echo ok", "ok")
+	case 4:
+		ctx, cancel := context.WithCancel(s.t.Context())
+		defer cancel()
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if _, res := s.call(ctx, map[string]any{"command": "sleep " + n + " & sleep " + n}); res.Code != uzda.CodeCancelled {
+			s.t.Errorf("%+v", res)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func TestFullDisk(t *testing.T) { // case:S08
 	s := open(t, shell.Config{State: disk, Text: 1000})
 	s.run("mkdir sub; echo x > " + filler)
 
-	got := s.has("yes | head -c 900000; echo; echo 'FATAL: disk quota'; exit 9", "\nFATAL: disk quota\n[raw output, 900019 bytes: ", "bytes could be kept: no space left on device]", "[exit 9")
+	got := s.has("yes | head -c 900000; echo; echo 'FATAL: disk quota'; exit 9", "\nFATAL: disk quota\n[", "[raw output, 900019 bytes: ", "bytes could be kept: no space left on device]", "[exit 9")
 	if len(rawFile(t, got)) == 0 {
 		t.Error("what could be kept is not there")
 	}
@@ -34,7 +34,7 @@ func TestFullDisk(t *testing.T) { // case:S08
 	if strings.Contains(got, "could not be stored") {
 		s.wants("pwd", s.dir+"/sub") // known as long as the program runs
 	}
-	s.has("yes | head -c 900000; echo; echo the end", "\nthe end\n", "could not be kept: no space left on device]")
+	s.has("yes | head -c 900000; echo; echo the end", "\nthe end\n[", "could not be kept: no space left on device]")
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}

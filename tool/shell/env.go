@@ -30,8 +30,15 @@ var quiet = []string{
 }
 
 // gitSafe are settings that keep a repository's own configuration from starting a
-// program by a mere "git status".
-var gitSafe = [][2]string{{"core.fsmonitor", "false"}, {"core.pager", "cat"}}
+// program by a mere "git status" or "git log". What cannot be set here without breaking
+// daily work is judged by the gate: an empty diff.external stops every diff, and filters,
+// textconv and the servers of partial clones have names that only the repository knows.
+var gitSafe = [][2]string{
+	{"core.fsmonitor", "false"}, {"core.pager", "cat"},
+	{"log.showSignature", "false"},      // it would start gpg.program
+	{"protocol.ext.allow", "never"},     // an address that is a command
+	{"safe.bareRepository", "explicit"}, // a plain folder that a clone brought is no repository with a configuration of its own
+}
 
 // environ is the environment of a command with a mark.
 func (s *Shell) environ(dir, mark string) []string {

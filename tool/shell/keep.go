@@ -35,7 +35,9 @@ func (s *Shell) Kept(id uzda.SessionID) []string {
 }
 
 // Reap ends the background processes of a session, also those that a crash of this
-// program left. It returns what it ended, as lines for people.
+// program left; those of another process that still runs are not touched. It returns
+// what it ended, as lines for people. Called before the first command, it lets the
+// model know of it too, by the result of that.
 func (s *Shell) Reap(id uzda.SessionID) []string {
 	s.mu.Lock()
 	jobs := s.kept[id]
@@ -48,7 +50,13 @@ func (s *Shell) Reap(id uzda.SessionID) []string {
 		j.drain()
 		s.running(j, false)
 	}
-	return append(out, lines(s.lost(id))...)
+	lost := lines(s.lost(id))
+	s.mu.Lock()
+	if !s.seen[id] {
+		s.told[id] = append(s.told[id], lost...)
+	}
+	s.mu.Unlock()
+	return append(out, lost...)
 }
 
 // Close ends the background processes of all sessions.
@@ -71,16 +79,18 @@ func (s *Shell) leftovers(id uzda.SessionID) []string {
 	s.mu.Lock()
 	seen := s.seen[id]
 	s.seen[id] = true
+	lost := s.told[id]
+	delete(s.told, id)
 	s.mu.Unlock()
 	if seen {
 		return nil
 	}
-	tidy(s.folder(id))
-	lost := s.lost(id)
+	lost = append(lost, lines(s.lost(id))...)
+	tidy(s.folder(id)) // now nobody makes a file there any more
 	if len(lost) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("processes of an earlier command, from before a restart, still ran and were ended: %s", strings.Join(lines(lost), "; "))}
+	return []string{fmt.Sprintf("processes of an earlier command, from before a restart, still ran and were ended: %s", strings.Join(lost, "; "))}
 }
 
 // lost ends the processes with a mark of the session that no running command has.

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 // crash runs a command that stays in the background, and ends without a word.
 func crash(dir string) {
-	s, err := shell.New(shell.Config{State: dir, Keep: true})
+	s, err := shell.New(shell.Config{State: dir, Keep: os.Getenv("SHELL_TEST_KEEP") != ""})
 	if err != nil {
 		panic(err)
 	}
@@ -131,10 +131,11 @@ func (s *session) has(command string, parts ...string) string {
 	got, _ := s.run(command)
 	for _, p := range parts {
 		if !strings.Contains(got, p) {
-			if len(got) > 1000 {
-				got = "…" + uzda.After(got, 500)
+			shown := got
+			if len(shown) > 1000 {
+				shown = "…" + uzda.After(shown, 500)
 			}
-			s.t.Errorf("%s: without %q:\n%s", command, p, strings.ReplaceAll(got, "\ny\ny", ""))
+			s.t.Errorf("%s: without %q:\n%s", command, p, strings.ReplaceAll(shown, "\ny\ny", ""))
 		}
 	}
 	return got

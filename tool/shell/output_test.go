@@ -126,6 +126,9 @@ func TestLong(t *testing.T) { // case:C13 T3
 		if len(head)+len(tail)+omitted != len(data) {
 			t.Errorf("%d bytes: %d + %d + %d of them", len(data), len(head), omitted, len(tail))
 		}
+		if want := fmt.Sprintf("%d bytes of output are left out, after the first %d]", omitted, len(head)); !strings.HasPrefix(notes, want) {
+			t.Errorf("%d bytes: the end does not say %q:\n%s", size, want, notes)
+		}
 		raw := rawFile(t, got)
 		if size < 5_000_000 && string(raw) != data || size > 5_000_000 && string(raw) != data[:5_000_000] {
 			t.Errorf("%d bytes: the file has %d", size, len(raw))
@@ -133,6 +136,113 @@ func TestLong(t *testing.T) { // case:C13 T3
 		if said := strings.Contains(notes, fmt.Sprintf("only the first 5000000 of %d bytes are kept", len(data))); said != (size > 5_000_000) {
 			t.Errorf("%d bytes: %s", size, notes)
 		}
+	}
+}
+
+// Of output that is shorter as text the number is that of the text.
+func TestLongColours(t *testing.T) { // case:C13 case:T15
+	t.Parallel()
+	var b, want strings.Builder
+	for i := 0; b.Len() < 2_500_000; i++ {
+		fmt.Fprintf(&b, "\x1b[3%dmline %d\x1b[0m 漢🎉\r\n", i%8, i)
+		fmt.Fprintf(&want, "line %d 漢🎉\n", i)
+	}
+	for _, limit := range []int{1000, 49_999, 50_000, 50_001, 50_002, 50_003} {
+		s := open(t, shell.Config{Text: limit})
+		got, _ := s.run("cat " + file(t, []byte(b.String())))
+		var omitted, at int
+		_, note, _ := strings.Cut(got, " bytes of output are left out here]\n")
+		_, note, _ = strings.Cut(note, "\n[")
+		if _, err := fmt.Sscanf(note, "%d bytes of output are left out, after the first %d]", &omitted, &at); err != nil {
+			t.Fatalf("%v: %s", err, note)
+		}
+		text := want.String()
+		mark := fmt.Sprintf("\n[%d bytes of output are left out here]\n", omitted)
+		if whole := text[:at] + mark + text[at+omitted:]; !strings.HasPrefix(got, strings.TrimRight(whole, "\n")+"\n[") || len(text)-omitted > limit || len(text)-omitted < limit-8 {
+			t.Errorf("%d: %d from %d of %d", limit, omitted, at, len(text))
+		}
+	}
+}
+
+// Of output that is too much to be kept the parts that are there are cut between
+// characters, wherever that falls, and nothing is said of bytes that are no UTF-8.
+func TestCutCharacters(t *testing.T) { // case:T12 case:C13
+	t.Parallel()
+	s := open(t, shell.Config{Spill: 100_000})
+	for i := range 4 {
+		for _, line := range []string{"漢🎉", "漢🎉\n"} { // without lines too
+			data := strings.Repeat("x", i) + strings.Repeat(line, 2_500_000/len(line))
+			if line == "漢🎉" && i == 0 { // one character of several bytes in all, just where the cut is
+				data = strings.Repeat("x", 1<<20-2) + "🎉" + strings.Repeat("y", 1_500_000)
+			}
+			got, res := s.run("cat " + file(t, []byte(data)))
+			var omitted, at int
+			_, note, _ := strings.Cut(got, " bytes of output are left out here]\n")
+			if j := strings.LastIndex(note, " bytes of output are left out, after"); j >= 0 {
+				note = note[strings.LastIndex(note[:j], "[")+1:]
+			}
+			if _, err := fmt.Sscanf(note, "%d bytes of output are left out, after the first %d]", &omitted, &at); err != nil {
+				t.Fatalf("%v: %.100s", err, note)
+			}
+			want := data[:at] + fmt.Sprintf("\n[%d bytes of output are left out here]\n", omitted) + data[at+omitted:]
+			if res.IsError || !strings.HasPrefix(got, strings.TrimRight(want, "\n")+"\n[") || strings.Contains(note, "UTF-8") || strings.Contains(note, "decoded") {
+				t.Errorf("%d, %q: %d from %d: %s", i, line, omitted, at, uzda.Clip(note, 300))
+			}
+		}
+	}
+}
+
+// What fits a result is there whole, so that the loop's cut has the exact number and
+// keeps all of it; no file is left for it.
+func TestWhole(t *testing.T) { // case:C13 T3
+	t.Parallel()
+	state := t.TempDir()
+	s := open(t, shell.Config{State: state})
+	var b strings.Builder
+	for i := 0; b.Len() < 2_610_000; i++ {
+		fmt.Fprintf(&b, "%06d 漢🎉\n", i)
+	}
+	data := b.String()[:2_610_000]
+	data = uzda.Before(data, len(data)-3)
+	data += strings.Repeat("x", 2_610_018-len(data))
+	got, res := s.run("cat " + file(t, []byte(data)))
+	if res.IsError || got != data {
+		t.Errorf("error %v, %d bytes of %d, ends with %q", res.IsError, len(got), len(data), uzda.After(got, 200))
+	}
+	if files, err := filepath.Glob(filepath.Join(state, "s", "*.out")); err != nil || len(files) > 0 {
+		t.Errorf("left: %v, %v", files, err)
+	}
+	// Drawn again, with NULs and bytes that are no UTF-8, at every place of a piece.
+	b.Reset()
+	var want strings.Builder
+	nuls := 0
+	for i := 0; b.Len() < 3_000_000; i++ {
+		fmt.Fprintf(&b, "%d%%\r\x1b[2K%d 漢\x1b[1m🎉\x1b[0m", i, i)
+		fmt.Fprintf(&want, "%d 漢🎉", i)
+		if i%1000 == 999 && b.Len() > 1<<20 {
+			b.WriteString("\x00\xff\xe6")
+			want.WriteString(`␀\xff\xe6`)
+			nuls++
+		}
+		b.WriteByte('\n')
+		want.WriteByte('\n')
+	}
+	got, res = s.run("cat " + file(t, []byte(b.String())))
+	text, notes, _ := strings.Cut(got, "\n[NUL")
+	if res.IsError || text+"\n" != want.String() {
+		t.Errorf("error %v, %d bytes of %d", res.IsError, len(text), want.Len())
+	}
+	if said := fmt.Sprintf(` bytes are shown as ␀: %d; bytes that are not UTF-8 are written as \xNN: %d]`, nuls, 2*nuls); !strings.HasPrefix(notes, said) {
+		t.Errorf("%s: without %s", uzda.Clip(notes, 300), said)
+	}
+	if string(rawFile(t, got)) != b.String() {
+		t.Error("the raw bytes are not those that were printed")
+	}
+	// The same of another encoding.
+	greek := strings.Repeat("h\x00e\x00l\x00l\x00o\x00 \x00\xb1\x03\n\x00", 200_000)
+	got, _ = s.run("cat " + file(t, []byte("\xff\xfe"+greek)))
+	if text, _, _ := strings.Cut(got, "\n[decoded from UTF-16LE"); text+"\n" != strings.Repeat("hello α\n", 200_000) {
+		t.Errorf("%d bytes, %q", len(text), uzda.Clip(text, 100))
 	}
 }
 

@@ -137,7 +137,7 @@ func (s *Shell) store(id uzda.SessionID, dir string) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(folder, unfinished+"*")
+	f, err := os.CreateTemp(folder, unfinished+own()+"-*")
 	if err != nil {
 		return err
 	}

@@ -135,7 +135,8 @@ func (j *job) low() int {
 	return j.pid
 }
 
-// marked returns the processes whose mark begins with tag and is none of those.
+// marked returns the processes whose mark begins with tag, is none of those, and is
+// of no other process of ours that still runs.
 func marked(tag string, but map[string]bool) []proc {
 	var out []proc
 	buf := make([]byte, 16<<10)
@@ -146,7 +147,7 @@ func marked(tag string, but map[string]bool) []proc {
 				return
 			}
 			m, after, _ := strings.Cut(rest[at:], " ")
-			if !but[m] {
+			if !but[m] && !elsewhere(m[len(tag):]) {
 				out = append(out, proc{st.pid, st.born, title(st.pid, buf)})
 				return
 			}

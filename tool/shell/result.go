@@ -2,6 +2,7 @@ package shell
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -39,30 +40,31 @@ func (r *report) exit(err error) {
 	}
 }
 
-// result tells the model what came of a command. An exit code is none of the tool's
-// failures: grep has one when it finds nothing, and a test that fails is daily work.
+// result tells the model what came of a command. One that exits with a code is an
+// error, which gates and hooks count, unless the code answers what was asked. It did
+// what it did all the same, so its outcome is known.
 func (s *Shell) result(j *job, r *report) uzda.Result {
-	most := headSize
-	if r.ended == cancelled {
-		most = hastily
-	}
-	head, tail, gap, total := j.out.parts(most)
-	got := read(head, tail, gap, total)
+	got, total := s.reading(j, r)
 	if j.head != "" { // a shell shows it with the line that it cannot read
 		got.head = strings.Replace(got.head, j.head, "", 1)
 	}
-	text, omitted := got.within(s.c.Text)
+	text, omitted, at := got.within(s.c.Text)
 	text = strings.TrimRight(text, " \n\t")
 	if strings.TrimSpace(text) == "" {
 		text = "(no output)"
 	}
 	r.note(got.note)
+	if omitted > 0 { // said here too: the middle may be cut once more
+		r.note(fmt.Sprintf("%d bytes of output are left out, after the first %d", omitted, at))
+	}
 	if got.raw || omitted > 0 || r.kept != nil {
 		path, missing := j.out.keep()
 		if path != "" {
 			r.note(fmt.Sprintf("raw output, %d bytes: %s", total, path))
 		}
 		r.note(missing)
+	} else {
+		j.out.drop()
 	}
 	j.out.finish()
 	if r.kept != nil {
@@ -73,10 +75,11 @@ func (s *Shell) result(j *job, r *report) uzda.Result {
 	if last := r.last(); last != "" {
 		r.note(last)
 	}
+	notes := ""
 	for _, n := range r.notes {
-		text += "\n[" + visible(n) + "]"
+		notes += "\n[" + visible(n) + "]"
 	}
-	res := uzda.Result{Blocks: uzda.Say(text)}
+	res := uzda.Result{Blocks: uzda.Say(text + notes)}
 	switch {
 	case r.ended == timeout:
 		res.IsError, res.Code, res.Effect = true, uzda.CodeTimeout, uzda.EffectUnknown
@@ -84,8 +87,29 @@ func (s *Shell) result(j *job, r *report) uzda.Result {
 		res.IsError, res.Code, res.Effect = true, uzda.CodeCancelled, uzda.EffectUnknown
 	case r.signal != "":
 		res.IsError, res.Code, res.Effect = true, uzda.CodeFailed, uzda.EffectUnknown
+	case r.code != 0 && !answered(r.command, r.code):
+		res.IsError, res.Code, res.Effect = true, uzda.CodeFailed, uzda.EffectDone
 	}
 	return res
+}
+
+// reading makes text of the output. All of it is read where it lies in a file; a
+// command that was cancelled has no time for that.
+func (s *Shell) reading(j *job, r *report) (got reading, total int64) {
+	most := half
+	if r.ended == cancelled {
+		most = hastily
+	}
+	head, tail, gap, total := j.out.parts(most)
+	if gap > 0 && r.ended != cancelled {
+		if f, size, ok := j.out.whole(); ok {
+			defer f.Close() // it was only read
+			if got, err := stream(head, io.LimitReader(f, size), size, s.c.Text); err == nil {
+				return got, size
+			}
+		}
+	}
+	return read(head, tail, gap, total), total
 }
 
 // background says what still ran and what became of it.
@@ -134,6 +158,7 @@ func meaning(code int) string {
 		return ": it cannot be executed"
 	case code == 127:
 		return ": there is no such command"
+	case code == 129: // for git it means that it was called wrongly
 	case code > 128 && code <= 128+31:
 		why := ""
 		if code == 128+9 {

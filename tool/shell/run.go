@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -67,22 +69,39 @@ func (s *Shell) tag(id uzda.SessionID) string {
 	return uzda.Hash([]byte(s.c.State + "\x00" + string(id)))[:16] + "/"
 }
 
+// own names this process among all that run and ran.
+func own() string { return fmt.Sprintf("%d.%d", os.Getpid(), birth(os.Getpid())) }
+
+// elsewhere says whether what begins with a name given by own is that of another
+// process that still runs.
+func elsewhere(name string) bool {
+	who, _, _ := strings.Cut(name, "-")
+	number, born, _ := strings.Cut(who, ".")
+	pid, err := strconv.Atoi(number)
+	if err != nil || pid == os.Getpid() {
+		return false
+	}
+	at := birth(pid)
+	return false && at > 0 && strconv.FormatUint(at, 10) == born
+}
+
 // start runs a command, in a session of its own and without a terminal.
 func (s *Shell) start(command, dir string, use uzda.Use) (*job, error) {
 	var salt [6]byte
 	_, _ = rand.Read(salt[:]) // it never fails
-	j := &job{session: use.Session, mark: s.tag(use.Session) + hex.EncodeToString(salt[:]), began: time.Now(), shell: make(chan error, 1), pumped: make(chan struct{}), known: map[int]uint64{}}
+	name := own() + "-" + hex.EncodeToString(salt[:])
+	j := &job{session: use.Session, mark: s.tag(use.Session) + name, began: time.Now(), shell: make(chan error, 1), pumped: make(chan struct{}), known: map[int]uint64{}}
 	folder := s.folder(use.Session)
-	j.place = newPost(folder, hex.EncodeToString(salt[:]))
-	j.out = &sink{limit: s.c.Spill, users: 2, open: func() (*os.File, error) { return s.spill(folder, use, hex.EncodeToString(salt[:])) }}
+	j.place = newPost(folder, name)
+	j.out = &sink{limit: s.c.Spill, users: 2, held: ends{half: half}, open: func() (*os.File, error) { return s.spill(folder, use, hex.EncodeToString(salt[:])) }}
 	r, w, err := os.Pipe()
 	if err != nil {
 		j.place.close()
 		return nil, err
 	}
 	j.head = prologue(j.place.path)
-	name := filepath.Base(s.c.Shell)
-	args := append(append([]string{name}, plainly[name]...), "-c", j.head+command)
+	program := filepath.Base(s.c.Shell)
+	args := append(append([]string{program}, plainly[program]...), "-c", j.head+command)
 	cmd := &exec.Cmd{
 		Path: s.c.Shell, Args: args, Dir: dir, Env: s.environ(dir, j.mark),
 		Stdout: w, Stderr: w, SysProcAttr: apart(),

@@ -27,7 +27,7 @@ var description string
 const (
 	DefaultTime  = 120 * time.Second
 	DefaultMax   = 600 * time.Second
-	DefaultText  = 1 << 20
+	DefaultText  = 16 << 20
 	DefaultSpill = 64 << 20
 	DefaultKept  = 256 << 20
 )
@@ -51,8 +51,8 @@ type Config struct {
 	Hide func(name string) bool
 	// Time is how long a command may run that does not say it, Max the most it may say.
 	Time, Max time.Duration
-	// Text is how many bytes of a command's output are returned; of more, the
-	// beginning and the end.
+	// Text is how many bytes of a command's output are returned, as text; of more, the
+	// beginning and the end. Where more came than Spill, that is 1 MiB of each at most.
 	Text int
 	// Spill is how many raw bytes of one output are kept in a file, Kept how many of
 	// all outputs of a session: the oldest go first.
@@ -75,10 +75,11 @@ type Shell struct {
 	in   *schema.Schema
 
 	mu   sync.Mutex
-	seen map[uzda.SessionID]bool   // sessions that were looked at for leftovers
-	dirs map[uzda.SessionID]string // working directories that could not be stored
-	runs map[string]bool           // marks of the commands that run now
-	kept map[uzda.SessionID][]*job // with processes in the background
+	seen map[uzda.SessionID]bool     // sessions that were looked at for leftovers
+	told map[uzda.SessionID][]string // what Reap ended before that
+	dirs map[uzda.SessionID]string   // working directories that could not be stored
+	runs map[string]bool             // marks of the commands that run now
+	kept map[uzda.SessionID][]*job   // with processes in the background
 }
 
 var (
@@ -123,7 +124,7 @@ func New(c Config) (*Shell, error) {
 		}
 	}
 	return &Shell{
-		c: c, in: in, seen: map[uzda.SessionID]bool{}, dirs: map[uzda.SessionID]string{}, runs: runs, kept: map[uzda.SessionID][]*job{},
+		c: c, in: in, seen: map[uzda.SessionID]bool{}, told: map[uzda.SessionID][]string{}, dirs: map[uzda.SessionID]string{}, runs: runs, kept: map[uzda.SessionID][]*job{},
 		// No effect is declared: a command may do anything, and gates judge it by its text.
 		spec: uzda.ToolSpec{Name: "shell", Description: text, Input: in.JSON(), Source: "built-in"},
 	}, nil

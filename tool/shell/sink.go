@@ -16,9 +16,8 @@ import (
 
 // What is held in memory of one output: its beginning and its end.
 const (
-	headSize = 1 << 20
-	tailSize = 1 << 20
-	hastily  = 64 << 10 // of each, for a command that was cancelled: a second is all there is
+	half    = 1 << 20  // bytes of each
+	hastily = 64 << 10 // the same, for a command that was cancelled: a second is all there is
 )
 
 // Names in a session's folder begin so: the named pipe of a running command, a file
@@ -35,10 +34,7 @@ type sink struct {
 	open  func() (*os.File, error) // makes the file
 
 	mu    sync.Mutex
-	head  []byte
-	tail  []byte // a ring once it is full
-	next  int    // where the ring goes on
-	total int64
+	held  ends
 	file  *os.File
 	filed int64
 	fault error // why the file is not whole
@@ -48,30 +44,11 @@ type sink struct {
 func (s *sink) write(p []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.total += int64(len(p))
-	if n := min(len(p), headSize-len(s.head)); n > 0 {
-		s.head = append(s.head, p[:n]...)
-		if s.file != nil { // what comes late goes on in the file
-			s.spill(p[:n])
-		}
-		p = p[n:]
+	if s.held.total+int64(len(p)) > int64(s.held.half) {
+		s.begin()
 	}
-	if len(p) == 0 {
-		return
-	}
-	s.begin()
 	s.spill(p)
-	for len(p) > 0 {
-		n := len(p)
-		if len(s.tail) < tailSize {
-			n = min(n, tailSize-len(s.tail))
-			s.tail = append(s.tail, p[:n]...)
-		} else {
-			n = copy(s.tail[s.next:], p)
-			s.next = (s.next + n) % tailSize
-		}
-		p = p[n:]
-	}
+	_, _ = s.held.Write(p) // into memory
 }
 
 // begin makes the file with what came so far.
@@ -80,7 +57,7 @@ func (s *sink) begin() {
 		return
 	}
 	if s.file, s.fault = s.open(); s.fault == nil {
-		s.spill(s.head)
+		s.spill(s.held.head)
 	}
 }
 
@@ -113,9 +90,9 @@ func (s *sink) keep() (path, missing string) {
 		}
 		return "", fmt.Sprintf("the raw output could not be kept: %v", plainError(s.fault))
 	case s.fault != nil:
-		return path, fmt.Sprintf("only the first %d of %d bytes could be kept: %v", s.filed, s.total, plainError(s.fault))
-	case s.filed < s.total:
-		return path, fmt.Sprintf("only the first %d of %d bytes are kept", s.filed, s.total)
+		return path, fmt.Sprintf("only the first %d of %d bytes could be kept: %v", s.filed, s.held.total, plainError(s.fault))
+	case s.filed < s.held.total:
+		return path, fmt.Sprintf("only the first %d of %d bytes are kept", s.filed, s.held.total)
 	}
 	return path, ""
 }
@@ -128,14 +105,35 @@ func plainError(err error) error {
 	return err
 }
 
+// whole opens all of the output so far, where it lies in a file.
+func (s *sink) whole() (f *os.File, size int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil || s.fault != nil || s.filed < s.held.total {
+		return nil, 0, false
+	}
+	f, err := os.Open(s.file.Name())
+	return f, s.held.total, err == nil
+}
+
+// drop removes the file: what it holds is told already, and nothing will follow.
+func (s *sink) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file != nil {
+		_ = os.Remove(s.file.Name())
+	}
+}
+
 // parts returns the beginning and the end of the output, at most most bytes of each,
 // and how many bytes between them are not there. Later output does not change them.
 func (s *sink) parts(most int) (head, tail []byte, gap, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	head = slices.Clip(s.head)
-	tail = append(slices.Clone(s.tail[s.next:]), s.tail[:s.next]...)
-	if s.total == int64(len(head)+len(tail)) {
+	h := &s.held
+	head, total = slices.Clip(h.head), h.total
+	tail = append(slices.Clone(h.tail[h.next:]), h.tail[:h.next]...)
+	if total == int64(len(head)+len(tail)) {
 		head, tail = append(head, tail...), nil
 		if len(head) > 2*most {
 			head, tail = head[:most], head[len(head)-most:]
@@ -143,7 +141,7 @@ func (s *sink) parts(most int) (head, tail []byte, gap, total int64) {
 	} else {
 		head, tail = head[:min(most, len(head))], tail[max(len(tail)-most, 0):]
 	}
-	return head, tail, s.total - int64(len(head)+len(tail)), s.total
+	return head, tail, total - int64(len(head)+len(tail)), total
 }
 
 // finish is called by each of the two that use the sink; the last closes the file.
@@ -201,7 +199,11 @@ func (s *Shell) prune(folder string) {
 func tidy(folder string) {
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), postPrefix) || strings.HasPrefix(e.Name(), unfinished) {
+		of, ok := strings.CutPrefix(e.Name(), postPrefix)
+		if !ok {
+			of, ok = strings.CutPrefix(e.Name(), unfinished)
+		}
+		if ok && !elsewhere(of) {
 			_ = os.Remove(filepath.Join(folder, e.Name()))
 		}
 	}

@@ -2,7 +2,9 @@ package shell
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,6 +32,15 @@ func read(head, tail []byte, gap, total int64) reading {
 	if d.binary {
 		return reading{head: "(binary output: " + charset.DescribeStart(head, total) + ")", raw: true}
 	}
+	if gap > 0 && d.enc.Name == "" { // neither begins nor ends within a character
+		n := len(whole(head))
+		gap += int64(len(head) - n)
+		head = head[:n]
+		for i := 0; i < utf8.UTFMax-1 && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
+			gap++
+			tail = tail[1:]
+		}
+	}
 	r := reading{gap: gap, note: d.note}
 	var altered, late bool
 	r.head, altered = d.clean(head)
@@ -44,11 +55,86 @@ func read(head, tail []byte, gap, total int64) reading {
 	return r
 }
 
+// whole returns data without the beginning of a character at its end.
+func whole(data []byte) []byte {
+	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
+		if end := data[len(data)-i:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
+				return data[:len(data)-i]
+			}
+			break
+		}
+	}
+	return data
+}
+
+// stream makes text of an output that is not held in memory, of at most limit bytes;
+// head is its beginning.
+func stream(head []byte, src io.Reader, size int64, limit int) (reading, error) {
+	d := coding(head, true)
+	if d.binary {
+		return read(head, nil, 0, size), nil
+	}
+	if d.enc.Name != "" { // rare enough to be held twice
+		data, err := io.ReadAll(src)
+		return read(data, nil, 0, size), err
+	}
+	e := &ends{half: limit/2 + utf8.UTFMax}
+	w := screen.NewWriter(e)
+	nuls, bad, err := d.pass(w, src)
+	_ = w.Close() // into memory
+	if err != nil {
+		return reading{}, err
+	}
+	r := reading{raw: w.Altered() || nuls+bad > 0}
+	r.head, r.tail, r.gap = e.text()
+	var notes []string
+	if nuls > 0 {
+		notes = append(notes, nulNote(nuls))
+	}
+	if bad > 0 {
+		notes = append(notes, badNote(bad))
+	}
+	r.note = strings.Join(notes, "; ")
+	return r, nil
+}
+
+// pass writes UTF-8 of what is read, piece by piece, with bytes that are none of it
+// made visible. It counts those.
+func (d decoder) pass(w io.Writer, src io.Reader) (nuls, bad int, err error) {
+	const ahead = 64 // bytes that may have to be seen to know what one is
+	buf := make([]byte, 0, 128<<10)
+	for err == nil {
+		var n int
+		n, err = src.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		end := len(buf)
+		if err == nil {
+			end -= ahead
+		}
+		if end <= 0 {
+			continue
+		}
+		for end < len(buf) && !utf8.RuneStart(buf[end]) && len(buf)-end > ahead/2 {
+			end++
+		}
+		text, used, wrong := escaped(buf, end)
+		nuls += bytes.Count(text, []byte{0})
+		bad += wrong
+		_, _ = w.Write(bytes.ReplaceAll(text, []byte{0}, []byte("␀"))) // into memory
+		buf = buf[:copy(buf, buf[used:])]
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return nuls, bad, err
+}
+
 // within returns the text with at most limit bytes of it: its beginning and its end,
-// and how many bytes are missing between them.
-func (r reading) within(limit int) (text string, omitted int64) {
+// how many bytes are missing between them, and where.
+func (r reading) within(limit int) (text string, omitted, at int64) {
 	if r.gap == 0 && len(r.head) <= limit {
-		return r.head, 0
+		return r.head, 0, 0
 	}
 	head, tail := r.head, r.tail
 	if r.gap == 0 {
@@ -56,7 +142,7 @@ func (r reading) within(limit int) (text string, omitted int64) {
 	}
 	head, tail = uzda.Before(head, limit/2), uzda.After(tail, limit/2)
 	omitted = r.gap + int64(len(r.head)+len(r.tail)-len(head)-len(tail))
-	return fmt.Sprintf("%s\n[%d bytes of output are left out here]\n%s", head, omitted, tail), omitted
+	return fmt.Sprintf("%s\n[%d bytes of output are left out here]\n%s", head, omitted, tail), omitted, int64(len(head))
 }
 
 // A decoder knows how an output is written.
@@ -79,12 +165,12 @@ func coding(data []byte, cut bool) decoder {
 		return decoder{binary: true}
 	case valid && nul*3 <= len(data) && !noisy(data):
 		if d.nul {
-			d.note = fmt.Sprintf("NUL bytes are shown as ␀: %d", nul)
+			d.note = nulNote(nul)
 		}
 		return d
 	case nul == 0 && multi >= 3*bad || nul == 0 && bad*100 < len(data) && multi > 0:
 		d.mixed = true
-		d.note = fmt.Sprintf(`bytes that are not UTF-8 are written as \xNN: %d`, bad)
+		d.note = badNote(bad)
 		return d
 	}
 	detect := charset.Detect
@@ -96,6 +182,12 @@ func coding(data []byte, cut bool) decoder {
 		return decoder{binary: true}
 	}
 	return decoder{enc: enc, note: "decoded from " + enc.String()}
+}
+
+func nulNote(n int) string { return fmt.Sprintf("NUL bytes are shown as ␀: %d", n) }
+
+func badNote(n int) string {
+	return fmt.Sprintf(`bytes that are not UTF-8 are written as \xNN: %d`, n)
 }
 
 // sign says whether the first bytes are those of a known kind of file.
@@ -118,6 +210,7 @@ func tally(data []byte, cut bool) (valid bool, multi, bad int) {
 			multi++
 		case data[i] == 0x9b && csi(data[i+1:]):
 		case cut && !utf8.FullRune(data[i:]): // the rest of it is further on
+			return bad == 0, multi, bad
 		default:
 			bad++
 		}
@@ -152,7 +245,7 @@ func noisy(data []byte) bool {
 func (d decoder) clean(data []byte) (text string, altered bool) {
 	switch {
 	case d.mixed:
-		data = escaped(data)
+		data, _, _ = escaped(data, len(data))
 	case d.enc.Name != "":
 		s, _ := d.enc.Decode(data) // a character that is cut becomes U+FFFD
 		data = []byte(s)
@@ -168,19 +261,27 @@ func (d decoder) clean(data []byte) (text string, altered bool) {
 	return b.String(), w.Altered()
 }
 
-// escaped writes the bytes that are no UTF-8 as \xNN.
-func escaped(data []byte) []byte {
-	out := make([]byte, 0, len(data)+len(data)/8)
-	for i := 0; i < len(data); {
+// escaped writes the bytes that are no UTF-8 as \xNN, of all characters that begin
+// before end. It counts them, and says how many bytes it used.
+func escaped(data []byte, end int) (out []byte, used, bad int) {
+	out = make([]byte, 0, end+end/8)
+	i := 0
+	for i < end {
+		if data[i] < utf8.RuneSelf {
+			out = append(out, data[i])
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(data[i:])
 		if r == utf8.RuneError && n == 1 && (data[i] != 0x9b || !csi(data[i+1:])) {
 			out = fmt.Appendf(out, `\x%02x`, data[i])
+			bad++
 		} else {
 			out = append(out, data[i:i+n]...)
 		}
 		i += n
 	}
-	return out
+	return out, i, bad
 }
 
 // visible writes out what a terminal would act on or not show: control characters,

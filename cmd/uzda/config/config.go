@@ -54,8 +54,12 @@ type Config struct {
 	origins map[string]string // by key
 	leftOut map[string]string // keys of a project that is not trusted, with where
 	env     map[string]string
+	from    origins
 	plain   *Config // before an agent's file was taken in; nil: it is that
 }
+
+// origins are the places that settings were looked for from.
+type origins struct{ dir, home, user string }
 
 // Permissions are the rules that calls are held against. Rules of all files,
 // variables and flags hold together; none replaces another.

@@ -56,6 +56,9 @@ func addItem(path, section, list, item string) (line int, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fail(err)
 	}
+	if len(bytes.TrimSpace(old)) == 0 { // blank lines say nothing that is to stay
+		old = nil
+	}
 	e := &edit{lines: strings.Split(string(old), "\n")}
 	line, err = e.add(section, list, item)
 	if err != nil {

@@ -23,6 +23,7 @@ func TestAddRule(t *testing.T) {
 		line            int
 	}{
 		{"nothing", "", "permissions:\n  allow:\n    - " + quoted + "\n", 3},
+		{"blank lines", "\n\n  \r\n", "permissions:\n  allow:\n    - " + quoted + "\n", 3},
 		{"only a comment", "# mine\n", "# mine\npermissions:\n  allow:\n    - " + quoted + "\n", 4},
 		{"no last line end", "model: a/b", "model: a/b\npermissions:\n  allow:\n    - " + quoted + "\n", 4},
 		{"other keys", "# żółw\nmodel: a/b # one\n\nlimits:\n  max_steps: 5\n", "# żółw\nmodel: a/b # one\n\nlimits:\n  max_steps: 5\npermissions:\n  allow:\n    - " + quoted + "\n", 8},

@@ -21,10 +21,13 @@ type Front struct {
 	Without      []string // tools that it does not get
 	Instructions string   // on or off: whether it reads AGENTS.md; default on
 	Notes        []string // for people: what it says that means nothing here
-	At           string   // where its tools stand; "" if it names none
 
-	own *Config // limits and permissions, with their origins
+	places map[string]string // of the tools that it names
+	own    *Config           // limits and permissions, with their origins
 }
+
+// Place is where the file names a tool.
+func (f *Front) Place(tool string) string { return f.places[tool] }
 
 // frontKeys are the names that a front matter knows, besides those of others.
 var frontKeys = strings.Fields("description model tools instructions limits permissions")
@@ -41,7 +44,7 @@ func ReadFront(name, text string) (*Front, error) {
 	own := &Config{origins: map[string]string{}, leftOut: map[string]string{}, Models: map[string]Model{}}
 	l := &loader{config: own, named: map[string]string{}}
 	f := &file{loader: l, name: name}
-	front := &Front{own: own, Instructions: "on"}
+	front := &Front{own: own, Instructions: "on", places: map[string]string{}}
 	if len(text) > maxFile {
 		f.fault(name, "", "the front matter is over %d bytes", maxFile)
 	} else {
@@ -64,12 +67,9 @@ func (f *file) front(front *Front, m *ast.MappingNode) {
 				front.Model = ""
 			}
 		case "tools":
-			front.Tools, front.At = f.words(name, value), f.origin(key)
+			front.Tools = f.words(name, value, front.places)
 		case "disallowedTools":
-			front.Without = f.words(name, value)
-			if front.At == "" {
-				front.At = f.origin(key)
-			}
+			front.Without = f.words(name, value, front.places)
 		case "instructions":
 			if v, ok := f.value(Key{Name: name, Kind: Choice, Choices: []string{"on", "off"}}, value); ok {
 				front.Instructions = v.(string)
@@ -133,16 +133,30 @@ func (f *file) mode(key, value ast.Node) {
 	f.set(k, mode, f.origin(key))
 }
 
-// words reads a list of names, or a text with commas between them.
-func (f *file) words(key string, n ast.Node) []string {
+// words reads a list of names, or a text with commas between them, and notes where
+// each stands first.
+func (f *file) words(key string, n ast.Node, places map[string]string) []string {
+	note := func(name string, n ast.Node) {
+		if _, known := places[name]; !known {
+			places[name] = f.origin(n)
+		}
+	}
 	if text, isText, ok := scalar(n); ok && isText {
-		return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+		names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' })
+		for _, name := range names {
+			note(name, n)
+		}
+		return names
 	}
 	v, ok := f.list(Key{Name: key, Kind: Texts}, n)
 	if !ok {
 		return nil
 	}
-	return v.([]string)
+	names := v.([]string)
+	for i, item := range n.(*ast.SequenceNode).Values {
+		note(names[i], item)
+	}
+	return names
 }
 
 // With returns the settings as they are for an agent, and what of its file is left

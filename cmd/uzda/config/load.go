@@ -172,6 +172,38 @@ func (l *loader) projectDir() string {
 	}
 }
 
+// Unread is the file of settings that would count if the program had been started
+// in a folder, and does not; "" if there is none.
+func (c *Config) Unread(folder string) string {
+	for dir := folder; dir != c.from.dir; {
+		for _, name := range []string{FileName, LocalName} {
+			path := filepath.Join(dir, name)
+			info, err := os.Stat(path)
+			if err != nil || dir != folder && everybodys(dir) {
+				continue
+			}
+			if slices.ContainsFunc([]string{c.from.user, filepath.Join(c.Project, FileName), filepath.Join(c.Project, LocalName)}, func(read string) bool {
+				other, err := os.Stat(read)
+				return err == nil && filepath.IsAbs(read) && os.SameFile(info, other)
+			}) {
+				return ""
+			}
+			return path
+		}
+		up := filepath.Dir(dir)
+		if up == dir || dir == c.from.home || isFile(filepath.Join(dir, ".git")) {
+			return ""
+		}
+		dir = up
+	}
+	return ""
+}
+
+// NotRead says of a file of settings that it does not count, and how it would.
+func NotRead(path string) string {
+	return fmt.Sprintf("%s is not read, since uzda was started elsewhere; for its rules to hold, start uzda in %s", path, filepath.Dir(path))
+}
+
 // misnamed warns of files that were meant to be read.
 func (l *loader) misnamed(dir string) {
 	for _, name := range []string{"uzda.yml", ".uzda.yaml", ".uzda.yml", "uzda.json", "uzda.toml"} {
@@ -285,6 +317,10 @@ func (l *loader) finish() {
 	}
 	if c.Dir == "" {
 		c.Dir = l.Dir
+	}
+	c.from = origins{l.Dir, l.home, l.userFile()}
+	if path := c.Unread(c.Dir); path != "" {
+		l.warn("%s", NotRead(path))
 	}
 	if c.Agents == "" && c.Trusted {
 		c.Agents = filepath.Join(l.Dir, "agents")

@@ -12,7 +12,7 @@ import (
 // ends the program that nobody else looks at.
 func (t *Terminal) watch() (stop func()) {
 	signals, done := make(chan os.Signal, 4), make(chan struct{})
-	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
+	signal.Notify(signals, syscall.SIGWINCH, syscall.SIGQUIT, syscall.SIGABRT)
 	go func() {
 		for {
 			select {

@@ -95,6 +95,7 @@ func (p *Plain) ask(text string, always bool) int {
 // Ask shows a question.
 func (p *Plain) Ask(question string) int { return p.ask(question, true) }
 
+// Write shows text; it never waits for the line that is typed.
 func (p *Plain) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
