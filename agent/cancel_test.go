@@ -254,3 +254,21 @@ func (c *clock) Acquire(ctx context.Context, id uzda.SessionID, holder string) (
 	c.Now = func() time.Time { return c.now }
 	return c.Mem.Acquire(ctx, id, holder)
 }
+
+// A cancel by a hook says why: to the model, and at the end.
+func TestCancelledByHook(t *testing.T) { // P4
+	t.Parallel()
+	j, w := mem(), &world{}
+	post(t, j, hello("1"))
+	r := runner(w, j, calls("send"), bye)
+	r.Gates = []uzda.Gate{asks("send")}
+	run(t, r)
+	post(t, j, uzda.Cancelled{ID: "c", By: "hook", Why: "not on a Friday"})
+	s := run(t, r)
+	if o := s.Outcome(sid); o.Reason != uzda.CancelledByUser || o.Detail != "not on a Friday" || s.Why != "" {
+		t.Errorf("%+v", o)
+	}
+	if text := results(s)[0].Blocks.String(); text != "Cancelled: not on a Friday" {
+		t.Errorf("the model reads %q", text)
+	}
+}

@@ -301,7 +301,7 @@ func (s *State) end(b uzda.Ended) {
 		until = s.Head
 	}
 	s.Last = s.Turn
-	s.Ended, s.Ask, s.Parked, s.Cancel, s.Stop, s.Raw = &b, nil, nil, 0, "", ""
+	s.Ended, s.Ask, s.Parked, s.Cancel, s.Why, s.Stop, s.Raw = &b, nil, nil, 0, "", "", ""
 	s.Turn = Turn{}
 	// What was posted before the cancel is part of what was cancelled: it is
 	// seen, but begins no turn. What came later, or joined no step, does.

@@ -252,13 +252,17 @@ func (s *State) closing(h Hand) []Move {
 		case u.Started != nil && u.Pending == nil && !u.Started.Effects.ReadOnly:
 			moves = append(moves, Move{Act: RefuseUse, Use: u.ID, Code: uzda.CodeOutcomeUnknown})
 		default:
-			moves = append(moves, Move{Act: RefuseUse, Use: u.ID, Code: uzda.CodeCancelled})
+			m := Move{Act: RefuseUse, Use: u.ID, Code: uzda.CodeCancelled}
+			if s.Why != "" {
+				m.Why = "Cancelled: " + s.Why
+			}
+			moves = append(moves, m)
 		}
 	}
 	if len(moves) > 0 || wait {
 		return moves
 	}
-	return ending(uzda.CancelledByUser, "", "`uzda resume` goes on")
+	return ending(uzda.CancelledByUser, s.Why, "`uzda resume` goes on")
 }
 
 // halted says why no further use of the step may start, if none may.

@@ -39,6 +39,7 @@ type State struct {
 	Stop   uzda.StopReason `json:"stop,omitempty"` // of the last reply, where it opened no use
 	Raw    string          `json:"raw,omitempty"`  // the provider's word for Stop, and its detail
 	Cancel uzda.Seq        `json:"cancel,omitempty"`
+	Why    string          `json:"why,omitempty"` // of the cancel, where it was no person's
 	Parked *uzda.Parked    `json:"parked,omitempty"`
 	Ended  *uzda.Ended     `json:"ended,omitempty"` // how the last turn ended
 	Last   Turn            `json:"last"`            // the counters of the last turn that ended
@@ -52,6 +53,9 @@ type State struct {
 	// Unpriced: a part of Cost is at the dearest known price, since nobody knows it.
 	Unpriced bool `json:"unpriced,omitempty"`
 }
+
+// byHook is who cancels for a hook: its reason is for the model and for people.
+const byHook = "hook"
 
 // Mail is a message that waits to join the view.
 type Mail struct {
@@ -156,6 +160,9 @@ func (s *State) Fold(e uzda.Event) {
 	case uzda.Cancelled:
 		if s.Turn.Seq != 0 && (b.Turn == 0 || b.Turn == s.Turn.Seq) {
 			s.Cancel, s.Parked = e.Seq, nil
+			if b.By == byHook && s.Why == "" {
+				s.Why = b.Why
+			}
 		}
 	case uzda.Delivered:
 		if u := s.use(b.Result.Use); u != nil && u.Started != nil && u.Result == nil {

@@ -83,10 +83,10 @@ func (u *subject) unruled(p part) string {
 
 // weight is how much it weighs that no rule allows a part.
 func (p part) weight() int {
-	switch {
-	case p.Level == command.Dangerous:
+	switch p.Level {
+	case command.Dangerous:
 		return byDanger
-	case p.Level == command.Unknown:
+	case command.Unknown:
 		return byUnknown
 	}
 	return byChange

@@ -43,6 +43,8 @@ type Gate struct {
 	// Roots are the folders whose files may be read and written; default the
 	// session's. ReadRoots are those that may be read besides.
 	Roots, ReadRoots []string
+	// ReadRootsOf are more folders that one session alone may read; optional.
+	ReadRootsOf func(id uzda.SessionID) []string
 	// Own are files and folders of the program itself (its data, the user's
 	// settings), in a root or not: what writes to them is asked.
 	Own  []string

@@ -22,9 +22,9 @@ func (s setting) name() string {
 	return s.section + "." + s.sub + "." + s.key
 }
 
-// is says whether the setting is section.key, or with any subsection section.*.key.
-func (s setting) is(section, key string, any bool) bool {
-	return s.section == section && s.key == key && (any || s.sub == "")
+// is says whether the setting is section.key; below: section.*.key counts too.
+func (s setting) is(section, key string, below bool) bool {
+	return s.section == section && s.key == key && (below || s.sub == "")
 }
 
 var errGitConfig = errors.New("it cannot be read as git does")

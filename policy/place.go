@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"github.com/uzda-dev/uzda"
+
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +32,7 @@ type meant struct {
 	reach []string   // followed, cut
 }
 
-func (g Gate) ground(dir, cwd string) ground {
+func (g Gate) ground(session uzda.SessionID, dir, cwd string) ground {
 	dir = absolute(dir, ".")
 	at := ground{dir: dir, cwd: absolute(cwd, dir), home: g.Home, known: map[Rule]*meant{}}
 	if at.home == "" {
@@ -45,6 +47,11 @@ func (g Gate) ground(dir, cwd string) ground {
 	}
 	for _, r := range g.ReadRoots {
 		at.reads = append(at.reads, followed(absolute(r, dir)))
+	}
+	if g.ReadRootsOf != nil && session != "" {
+		for _, r := range g.ReadRootsOf(session) {
+			at.reads = append(at.reads, followed(absolute(r, dir)))
+		}
 	}
 	for _, o := range g.Own {
 		at.own = append(at.own, followed(absolute(o, dir)))
@@ -94,6 +101,22 @@ type touch struct {
 // folder above where the link leads; a program that cleans paths first does not.
 // So both are looked at.
 func (at ground) touch(text, abs string, write bool) touch {
+	return at.reached(text, abs, write, follow)
+}
+
+// unlinked is touch for what is removed: of a link the link itself.
+func (at ground) unlinked(text, abs string) touch {
+	return at.reached(text, abs, true, func(path string) (to, trap string) {
+		path = filepath.Clean(path)
+		if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return follow(path)
+		}
+		to, trap = follow(filepath.Dir(path))
+		return filepath.Join(to, filepath.Base(path)), trap
+	})
+}
+
+func (at ground) reached(text, abs string, write bool, follow func(string) (to, trap string)) touch {
 	t := touch{text: text, write: write}
 	switch {
 	case strings.ContainsRune(text, 0) || strings.ContainsRune(abs, 0):

@@ -82,7 +82,7 @@ func (u *subject) proposeLine() string {
 		return exact
 	}
 	p := needs[0]
-	if p.Spell == command.All || p.Spell > len(p.Words) || p.redirected() {
+	if p.Spell == command.All || p.Spell > len(p.Words) || p.redirected() || u.repository(p) != "" {
 		return exact
 	}
 	head := p.spellings()[0][:max(1, p.Spell)]

@@ -117,7 +117,7 @@ func TestTallies(t *testing.T) {
 	var all []policy.Use
 	for _, calls := range [][][3]string{
 		{yes, yes, {"go test -v", "yes", "failed"}, {"deploy", "yes", ""}, {"deploy", "no", ""}},
-		{yes, {"go test", "yes", ""}, {"git push", "", ""}, {"ls", "ran", ""}, {"rm -rf x", "yes", ""}, {"write src/x.go", "yes", ""}},
+		{yes, {"go test", "yes", ""}, {"git push", "", ""}, {"ls", "ran", ""}, {"rm -rf x", "yes", ""}, {"one " + strings.Repeat("x", 300) + "; two", "yes", ""}, {"write src/x.go", "yes", ""}},
 	} {
 		uses, err := policy.Uses(journalOf(dir, calls...))
 		if err != nil {

@@ -26,6 +26,9 @@ const (
 
 // repository says why git may not run without a question, "" if it may.
 func (u *subject) repository(p part) string {
+	if p.fresh {
+		return "another part of the command may make the repository that git looks at"
+	}
 	for _, dir := range p.Git {
 		if dir == "" {
 			return "the folder where git looks for its repository is known only when it runs"
@@ -36,6 +39,25 @@ func (u *subject) repository(p part) string {
 		}
 	}
 	return ""
+}
+
+// makes says whether a part may bring a repository to one of the folders: it moves or
+// copies to where nothing is yet, or what a repository is made of.
+func (p part) makes(dirs []string) bool {
+	if !p.carries() {
+		return false
+	}
+	made := slices.ContainsFunc(p.touches, func(t touch) bool {
+		return slices.Contains([]string{"HEAD", "objects", "refs", "commondir", "."}, filepath.Base(t.text))
+	})
+	return slices.ContainsFunc(p.touches, func(t touch) bool {
+		return t.write && slices.ContainsFunc(t.ends, func(end string) bool {
+			return slices.ContainsFunc(dirs, func(dir string) bool {
+				at := followed(dir)
+				return under(end, at) && (made || !exists(at)) || made && filepath.Dir(end) == at && filepath.Base(end) != "."
+			})
+		})
+	})
 }
 
 // gitLook is a look at a repository and at those inside it.
@@ -155,6 +177,9 @@ func (l gitLook) at(dir, tree string) string {
 			if s.is("core", "hookspath", false) {
 				if hooks = l.file(s.value, tree); hooks == "" {
 					return fmt.Sprintf("%s sets core.hooksPath to %s, which is not known", show(file), show(s.value))
+				}
+				if to := followed(hooks); l.acts && !lies(to, l.roots) && !under(common, to) {
+					return fmt.Sprintf("%s sets core.hooksPath to %s, outside of the folders of the session: git may run what lies there", show(file), show(s.value))
 				}
 			}
 		}

@@ -1,10 +1,10 @@
 package policy_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,9 +95,10 @@ func TestRepositoryActing(t *testing.T) {
 	t.Parallel()
 	for set, line := range map[string]string{
 		"core.sshCommand=ssh -i key": "git fetch origin", "merge.x.driver=touch x": "git add a.txt", "alias.st=!touch x": "git st", "credential.helper=!touch x": "git fetch origin",
+		"core.hooksPath=/tmp/hooks": "git checkout -q -b y",
 	} {
 		dir, git := repo(t)
-		rules := rulesOf(t, "allow: Bash(git fetch *)", "allow: Bash(git add *)", "allow: Bash(git st *)")
+		rules := rulesOf(t, "allow: Bash(git fetch *)", "allow: Bash(git add *)", "allow: Bash(git st *)", "allow: Bash(git checkout *)")
 		if v := judge(t, policy.Gate{Rules: rules}, in(dir, "shell", line)); v.Decision != allow {
 			t.Errorf("%q without settings: %+v", line, v)
 		}
@@ -111,6 +112,9 @@ func TestRepositoryActing(t *testing.T) {
 		}
 		if v := judge(t, policy.Gate{Rules: rulesOf(t, "allow: Bash("+line+")")}, in(dir, "shell", line)); v.Decision != allow {
 			t.Errorf("%s, %q by its very rule: %+v", set, line, v)
+		}
+		if got, want := (policy.Gate{Rules: rules}).Propose(in(dir, "shell", line)), "shell("+line+")"; got != want {
+			t.Errorf("%s, %q: proposes %q", set, line, got)
 		}
 	}
 }
@@ -224,8 +228,88 @@ func TestRepositoryIsFound(t *testing.T) {
 	}
 }
 
-// FuzzGitSettings: whatever stands in a configuration, a check comes to an end, and
-// git never finds a program there that the gate did not.
+// S1: a repository that the same command makes is not looked at before, so it is asked
+// about; what is moved beside it is not.
+func TestRepositoryMadeBefore(t *testing.T) {
+	t.Parallel()
+	dir, git := repo(t)
+	git("init", "-q", "--bare", "docs/b")
+	for line, want := range map[string]uzda.Decision{
+		"mv docs/b c && git -C c log -p":                                      ask,
+		"cp -r docs c && git -C c/b log -p":                                   ask,
+		"mv docs/b/HEAD docs/b/objects docs/b/refs docs/b/config . ; git log": ask,
+		"cp -r docs/b/. . && git diff":                                        ask,
+		"mv docs/b/HEAD HEAD; mv docs/b/objects objects; git -C . diff":       ask,
+		"mv a.txt b.txt && git status":                                        allow,
+		"cp a.txt docs && git diff":                                           allow,
+		"mkdir x && cp docs/a.md x && git status":                             allow,
+	} {
+		if v := judge(t, policy.Gate{Mode: policy.ModeEdits}, in(dir, "shell", line)); v.Decision != want {
+			t.Errorf("%q: %s (%s), not %s", line, v.Decision, v.Reason, want)
+		}
+	}
+}
+
+// unseen is a setting that git reads in a configuration and that the gate did not.
+func unseen(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"objects", "refs"} {
+		must(t, os.MkdirAll(filepath.Join(dir, ".git", d), 0o755))
+	}
+	must(t, os.WriteFile(filepath.Join(dir, ".git/HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
+	config := filepath.Join(dir, ".git/config")
+	must(t, os.WriteFile(config, []byte(text), 0o644))
+	if judge(t, policy.Gate{}, in(dir, "shell", "git status")).Decision != allow {
+		return ""
+	}
+	c := exec.Command("git", "config", "--no-includes", "-f", config, "-z", "--list")
+	c.Dir = dir
+	out, err := c.Output()
+	if err != nil {
+		return ""
+	}
+	for item := range strings.SplitSeq(string(out), "\x00") {
+		key, value, has := strings.Cut(item, "\n")
+		switch {
+		case key == "diff.external", strings.HasPrefix(key, "include."), strings.HasPrefix(key, "diff.") && strings.HasSuffix(key, ".textconv"):
+			return item
+		case key == "core.fsmonitor" && has && !slices.Contains(strings.Fields("true false yes no on off 1 0"), strings.ToLower(value)) && value != "":
+			return item
+		}
+	}
+	return ""
+}
+
+// S1: whatever stands in a configuration, git finds no program there that the gate
+// did not.
+func TestGitReadsTheSame(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("SKIPPED: there is no git here")
+	}
+	r := seeded(7)
+	pick := func(list ...string) string { return list[r.IntN(len(list))] }
+	for range 300 {
+		var b strings.Builder
+		for range 1 + r.IntN(3) {
+			b.WriteString(pick("", " ", "\t", "# x\n", "; [user]\n", "\r\n", "\r"))
+			b.WriteString(pick("[core]", "[diff]", "[CORE]", "[diff \"a b\"]", "[diff.x]", "[diff \"a\\\"]\"]", "[include]", "[user]", "[core ]", "[diff\t\"\"]"))
+			b.WriteString(pick("\n", " ", "", "\r\n", " # x\n", "\t;\n"))
+			b.WriteString(pick("fsmonitor", "external", "External", "textconv", "path", "name", "FSMONITOR"))
+			b.WriteString(pick("=", " = ", "\t=\t", "=\\\n", "", " ="))
+			for range r.IntN(4) {
+				b.WriteString(pick("x", "true", "\"a b\"", "\"a#b\"", "\\\n", "\\\"", "\\n", " ", "\"\\\n\"", "\r", "false", "\\\r\n"))
+			}
+			b.WriteString(pick("\n", "\r\n", "", "#[user]\n", " ;\\\n", "\n\n"))
+		}
+		if item := unseen(t, b.String()); item != "" {
+			t.Errorf("%q: git reads %q, and it was allowed", b.String(), item)
+		}
+	}
+}
+
+// FuzzGitSettings is TestGitReadsTheSame for any text.
 func FuzzGitSettings(f *testing.F) {
 	for _, s := range []string{"[core]\nfsmonitor = x\n", "[a \"b\"]\nc=d\\\ne\n", "[a.b]\n\"", "[core]fsmonitor=\"a\"b;c", "[diff]\n\texternal\t=\\\n x"} {
 		f.Add(s)
@@ -234,25 +318,51 @@ func FuzzGitSettings(f *testing.F) {
 		f.Skip("SKIPPED: there is no git here")
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		dir := t.TempDir()
-		for _, d := range []string{"objects", "refs"} {
-			must(t, os.MkdirAll(filepath.Join(dir, ".git", d), 0o755))
-		}
-		must(t, os.WriteFile(filepath.Join(dir, ".git/HEAD"), []byte("ref: refs/heads/main\n"), 0o644))
-		config := filepath.Join(dir, ".git/config")
-		must(t, os.WriteFile(config, []byte(text), 0o644))
-		v := judge(t, policy.Gate{}, in(dir, "shell", "git status"))
-		c := exec.Command("git", "config", "--no-includes", "-f", config, "-z", "--list")
-		c.Dir = dir
-		out, err := c.Output()
-		if err != nil || v.Decision != allow {
-			return
-		}
-		for item := range strings.SplitSeq(string(out), "\x00") {
-			key, value, has := strings.Cut(item, "\n")
-			if key == "diff.external" || strings.HasPrefix(key, "include.") || key == "core.fsmonitor" && has && fmt.Sprint(strings.Trim(value, "01")) != "" && !strings.Contains("true false yes no on off", strings.ToLower(value)) {
-				t.Errorf("%q: git reads %s = %q, and it was allowed: %s", text, key, value, v.Reason)
-			}
+		if item := unseen(t, text); item != "" {
+			t.Errorf("%q: git reads %q, and it was allowed", text, item)
 		}
 	})
+}
+
+// S1 case:P06: what a rule keeps from being read or written stays so for git, which
+// shows and changes files that no word names, also some that are gone.
+func TestRulesHoldForGit(t *testing.T) {
+	t.Parallel()
+	dir, _ := repo(t, "proj/src/x.go", "proj/sub/y")
+	for _, c := range []struct {
+		rules, line string
+		want        uzda.Decision
+	}{
+		{"deny: Read(./.env)", "git log -p -- .env", deny},
+		{"deny: Read(./.env)", "git show HEAD -- .env", deny},
+		{"deny: Read(./.env)", "git show HEAD .env", deny},
+		{"deny: Read(./.env)", "git diff -- '*.env'", deny},
+		{"deny: Read(./.env)", "git diff", ask},
+		{"deny: Read(./.env)", "git log -p", ask},
+		{"deny: Read(./.env)", "cd sub && git diff", ask},
+		{"deny: Read(./.env)", "git stash show -p", ask},
+		{"deny: Read(./.env)", "git diff-tree -p HEAD", ask},
+		{"deny: Read(.env)", "git diff src", ask},
+		{"ask: Read(./.env)", "git diff", ask},
+		{"deny: Read(./.env)", "git diff -- src", allow},
+		{"deny: Read(src/**)", "git diff -- sub", allow},
+		{"deny: Read(src/gone.go)", "git diff -- src", ask},
+		{"deny: Read(s*/x.go)", "git diff -- sub", ask},
+		{"deny: Read(./.env)", "git log", allow},
+		{"deny: Read(./.env)", "git log --stat -3", allow},
+		{"deny: Read(./.env)", "git status", allow},
+		{"deny: Edit(a.txt)", "git diff", allow},
+		{"deny: Read(//etc/**)", "git diff", allow},
+		{"deny: Edit(./a.txt)|allow: Bash(git *)", "git checkout a.txt", deny},
+		{"deny: Edit(./a.txt)|allow: Bash(git *)", "git stash", ask},
+		{"deny: Edit(./a.txt)|allow: Bash(git *)", "git add a.txt", allow},
+		{"deny: Edit(./a.txt)|allow: Bash(git *)", "git checkout main", ask},
+		{"allow: Bash(git checkout *)", "git checkout main", allow},
+		{"allow: Bash(git *)", "git stash", allow},
+	} {
+		g := policy.Gate{Rules: rulesOf(t, strings.Split(c.rules, "|")...)}
+		if v := judge(t, g, in(dir, "shell", c.line)); v.Decision != c.want {
+			t.Errorf("%q with %q: %s (%s), not %s", c.line, c.rules, v.Decision, v.Reason, c.want)
+		}
+	}
 }

@@ -166,6 +166,7 @@ type part struct {
 	exact   bool // a rule without a wildcard names the whole of it
 	ruled   bool // a rule allows it
 	granted bool // a person did, in this session
+	fresh   bool // another part may make the repository of git
 	by      Rule
 }
 
@@ -211,6 +212,9 @@ func (u *subject) parts(rep command.Report) []part {
 		for j := range out {
 			if j != i && p.brings() {
 				out[j].behind(p, moved)
+			}
+			if j != i {
+				out[j].fresh = out[j].fresh || p.makes(out[j].Git)
 			}
 		}
 	}
@@ -537,7 +541,7 @@ func (u *subject) operandAsks(p part, t touch, edits bool) string {
 	if !t.write || u.pathAllowed(t) || edits || u.mode == ModeEdits && p.redirected() {
 		return ""
 	}
-	if p.ruled && (p.by.bare() || !p.redirects(t, u.line)) {
+	if p.ruled && (p.by.bare() || t.tracked || !p.redirects(t, u.line)) {
 		return "" // the rule is about a program that writes, or about all of them
 	}
 	return unwritten

@@ -66,7 +66,7 @@ func (g Gate) subject(a uzda.Action, mode string) *subject {
 		}
 	}
 	if u.line != "" {
-		u.at = g.ground(a.Dir, cwd(a))
+		u.at = g.ground(a.Session, a.Dir, cwd(a))
 	}
 	return u
 }
@@ -92,7 +92,7 @@ func (u *subject) text(key string) (text string, found, exact bool) {
 // paths finds where a tool for files would go. All that a decoder might take for
 // the path counts.
 func (u *subject) paths(what int) {
-	u.at = u.gate.ground(u.action.Dir, cwd(u.action))
+	u.at = u.gate.ground(u.action.Session, u.action.Dir, cwd(u.action))
 	values, exact, ok := lookUp(u.action.Use.Input, "path")
 	if len(values) == 0 {
 		values, exact, ok = lookUp(u.action.Use.Input, "file_path") // as other hosts have it
@@ -113,6 +113,9 @@ func (u *subject) paths(what int) {
 			text = u.searched(text)
 		}
 		t := u.at.touch(text, u.reach(text), what == writes)
+		if u.action.Use.Name == "delete_file" {
+			t = u.at.unlinked(text, u.reach(text))
+		}
 		t.deep = what == searches || u.action.Use.Name == "delete_file" && u.recursive()
 		u.touches = append(u.touches, t)
 	}
@@ -441,7 +444,7 @@ func (g Gate) Skipped(dir, path string) bool {
 // Hider returns [Gate.Hidden] and [Gate.Skipped] for paths whose links were
 // followed already; both are quick and safe for concurrent use.
 func (g Gate) Hider(dir string) (hidden, skipped func(path string) bool) {
-	u := &subject{gate: g, action: uzda.Action{Use: uzda.Use{Name: "read_file"}}, at: g.ground(dir, dir)}
+	u := &subject{gate: g, action: uzda.Action{Use: uzda.Use{Name: "read_file"}}, at: g.ground("", dir, dir)}
 	deny, ask := pathRules(g.Rules.Deny, false), pathRules(g.Rules.Ask, false)
 	for _, r := range slices.Concat(deny, ask, g.Rules.Allow) {
 		u.at.meaning(r) // now, since the map is only read later

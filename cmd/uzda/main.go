@@ -3,12 +3,15 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -36,6 +39,7 @@ type app struct {
 	now      func() time.Time
 	signals  context.Context
 	catch    atomic.Pointer[catch] // nil: a signal ends the program
+	aborts   aborts
 }
 
 // catch is what a command does with signals that it takes itself.
@@ -77,11 +81,45 @@ func (a *app) listen(calls <-chan os.Signal, stop context.CancelCauseFunc) {
 			if c != nil {
 				c.restore()
 			}
+			a.abort()
 			os.Exit(uzda.CancelledByUser.Exit())
 		}
 		again = true
 		stop(fmt.Errorf("stopped by %s", s))
 	}
+}
+
+// abort leaves nothing behind that runs, and no machine without an answer, when the
+// program ends at once.
+func (a *app) abort() {
+	for _, f := range a.aborts.all() {
+		f()
+	}
+	if a.wantsJSON() && a.out.began.CompareAndSwap(false, true) {
+		o := &uzda.Outcome{Reason: uzda.CancelledByUser, Detail: "stopped twice, before the end was recorded", Hint: "`uzda sessions` lists what there is; `uzda resume` goes on"}
+		raw, err := json.Marshal(resultOf(o, o.Reason.Exit()))
+		if err == nil {
+			fmt.Fprintf(a.out.w, "%s\n", raw)
+		}
+	}
+}
+
+// aborts are what ends running programs.
+type aborts struct {
+	mu   sync.Mutex
+	list []func()
+}
+
+func (l *aborts) add(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, f)
+}
+
+func (l *aborts) all() []func() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.list)
 }
 
 var errGone = errors.New("whoever read the output has gone")
@@ -92,9 +130,12 @@ type output struct {
 	tty  bool
 	gone func() // the reader has closed its end
 	err  error
+	// began says that something was written, so that nothing else may be.
+	began atomic.Bool
 }
 
 func (o *output) Write(p []byte) (int, error) {
+	o.began.Store(true)
 	n, err := o.w.Write(p)
 	if err != nil && o.err == nil {
 		if o.err = err; errors.Is(err, syscall.EPIPE) {

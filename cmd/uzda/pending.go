@@ -20,6 +20,9 @@ func (w *work) waiting(id uzda.SessionID, dir string, p pendingJSON, whole bool,
 		id = p.Session
 	}
 	v, room := viewOf(p.open), w.room()
+	if len(v.doubts) == 0 { // a tool may have written out already what cannot be seen
+		v.doubts = doubts(arguments(p.Input))
+	}
 	rows := cut(v.text, room-4)
 	var b strings.Builder
 	fmt.Fprintf(&b, "Waiting for your approval: use %s, %s\n  because %s\n", p.Use, safe(p.Tool), safe(p.Reason))

@@ -353,7 +353,7 @@ func (r *runner) report(s *agent.State, o *uzda.Outcome, res result) error {
 		fmt.Fprintf(r.err, "\nNot an answer, but what was said last:\n%s\n\n", safeLines(uzda.Clip(o.Answer, 2000)))
 	}
 	for _, p := range res.Pending {
-		fmt.Fprint(r.err, r.waiting(r.id, r.cfg.Dir, p, false, paint{r.plain}))
+		fmt.Fprint(r.err, r.waiting(r.id, r.root(), p, false, paint{r.plain}))
 	}
 	for _, u := range res.Unknown {
 		d := s.Unknown[u]

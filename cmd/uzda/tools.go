@@ -106,6 +106,7 @@ func (w *work) folders() (*hands, error) {
 	if err != nil {
 		return nil, fail(uzda.ConfigError, "install a POSIX shell", "%v", err)
 	}
+	w.aborts.add(h.shell.Abort)
 	w.closes = append(w.closes, h.shell.Close)
 	web, err := w.web(gate)
 	if err != nil {
@@ -136,10 +137,15 @@ func (r *runner) reap(ctx context.Context) {
 // outputs is where the whole outputs of commands are kept.
 func (w *work) outputs() string { return filepath.Join(w.cfg.Data, "shell") }
 
+// outputsOf is where those of one session are, which may read them.
+func (w *work) outputsOf(id uzda.SessionID) []string {
+	return []string{filepath.Join(w.outputs(), id.Folder())}
+}
+
 // openFiles makes the tools for files. What may not be read is not found either.
 func (w *work) openFiles(gate policy.Gate) (*file.Files, error) {
 	hidden, skipped := gate.Hider(w.root())
-	f, err := file.New(file.Config{Roots: w.roots(), ReadOnly: []string{w.outputs()}, State: filepath.Join(w.cfg.Data, "files"),
+	f, err := file.New(file.Config{Roots: w.roots(), ReadOnlyOf: w.outputsOf, State: filepath.Join(w.cfg.Data, "files"),
 		Hide: hidden, Skip: skipped, Now: w.now})
 	if err != nil {
 		return nil, fail(uzda.ConfigError, "the folders are set by dir ("+w.cfg.Origin("dir")+") and dirs ("+w.cfg.Origin("dirs")+")", "%v", err)
@@ -213,7 +219,7 @@ func (w *work) rules() (policy.Gate, error) {
 	if err != nil {
 		sh = "" // the tool will say so
 	}
-	return policy.Gate{Mode: p.Mode, Bash: filepath.Base(sh) == "bash", Strict: p.Commands == "ask", Rules: rules, Roots: w.roots(), ReadRoots: []string{w.outputs()}, Own: own, Hides: true, Skips: true}, nil
+	return policy.Gate{Mode: p.Mode, Bash: filepath.Base(sh) == "bash", Strict: p.Commands == "ask", Rules: rules, Roots: w.roots(), ReadRootsOf: w.outputsOf, Own: own, Hides: true, Skips: true}, nil
 }
 
 // gate is that of the settings. With the tools of an agent it warns of rules that

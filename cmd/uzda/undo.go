@@ -18,7 +18,8 @@ func (a *app) undoCommand() *cobra.Command {
 	c := a.looks("undo SESSION", "put back what a session changed in files", `Undo puts files back as they were before the session changed them by write_file,
 edit_file and delete_file, the last change first. If somebody else has changed
 one of them since, nothing is put back and the files are named; --force puts them
-back all the same. What commands of the shell changed is not undone.`, one(0),
+back all the same. What cannot be put back is named, and the rest is put back. What
+commands of the shell changed is not undone.`, one(0),
 		func(ctx context.Context, w *work, args []string) error {
 			id, s, err := w.load(ctx, args[0])
 			if err != nil {
@@ -51,9 +52,21 @@ func (w *work) undo(ctx context.Context, id uzda.SessionID, o file.UndoOptions) 
 	if errors.Is(err, file.ErrClash) {
 		return fail(uzda.ToolError, "look at them; --force puts them back all the same", "nothing was put back, since others have changed these files: %s", strings.Join(w.near(done.Clash), ", "))
 	}
-	if err != nil {
+	partly := errors.Is(err, file.ErrPartly)
+	if err != nil && !partly {
 		return fail(uzda.StorageError, "what was put back so far stays; call it again", "undo: %v", err)
 	}
+	if err := w.undone(ctx, id, done); err != nil || !partly {
+		return err
+	}
+	if w.json() { // it is said in what was printed
+		return &exit{code: uzda.ToolError.Exit()}
+	}
+	return fail(uzda.ToolError, "mend what is named, then call undo again", "not everything could be put back")
+}
+
+// undone tells what undo did.
+func (w *work) undone(ctx context.Context, id uzda.SessionID, done file.Undone) error {
 	n, err := w.commands(ctx, id)
 	if err != nil {
 		return failed(id, err)
@@ -70,7 +83,10 @@ func (w *work) undo(ctx context.Context, id uzda.SessionID, o file.UndoOptions) 
 			fmt.Fprintf(w.out, "%s %s\n", l.what, safe(p))
 		}
 	}
-	if len(done.Restored)+len(done.Removed)+len(done.Lost) == 0 {
+	for _, f := range done.Failed {
+		fmt.Fprintf(w.err, "not put back: %s: %s\n", safe(w.near([]string{f.Path})[0]), safe(f.Why))
+	}
+	if len(done.Restored)+len(done.Removed)+len(done.Lost)+len(done.Failed) == 0 {
 		fmt.Fprintln(w.out, "There is nothing to undo.")
 	}
 	if n > 0 {

@@ -20,6 +20,9 @@ import (
 type Encoding struct {
 	Name string // as WHATWG has it, in lower case: utf-8, utf-16le, windows-1250, gbk, shift_jis; "" is utf-8
 	BOM  bool   // the bytes begin with a byte order mark
+	// Odd: some bytes are no UTF-8. Decode writes them \xNN, which Encode does not
+	// undo: they last only as long as nobody touches them.
+	Odd bool
 }
 
 // UTF8 is the name of the encoding that text has within the program.
@@ -93,13 +96,16 @@ func (e Encoding) String() string {
 		name = "Big5"
 	}
 	if e.BOM {
-		return name + " with a byte order mark"
+		name += " with a byte order mark"
+	}
+	if e.Odd {
+		name += " with some bytes that are none, shown as \\xNN"
 	}
 	return name
 }
 
 // Plain says whether the bytes are those of the text itself.
-func (e Encoding) Plain() bool { return e.name() == UTF8 && !e.BOM }
+func (e Encoding) Plain() bool { return e.name() == UTF8 && !e.BOM && !e.Odd }
 
 func (e Encoding) name() string {
 	if e.Name == "" {
@@ -140,6 +146,9 @@ func (e Encoding) Decode(data []byte) (string, error) {
 	if e.name() == UTF8 {
 		if utf8.Valid(data) {
 			return string(data), nil
+		}
+		if e.Odd {
+			return escaped(data), nil
 		}
 		return strings.ToValidUTF8(string(data), "\uFFFD"), fmt.Errorf("decode: byte %d is not UTF-8", len(mark)+firstInvalid(data))
 	}
@@ -193,6 +202,9 @@ func (e Encoding) Encode(text string) ([]byte, error) {
 func (e Encoding) Reader(r io.Reader) io.Reader {
 	if mark := e.Mark(); len(mark) > 0 {
 		r = &unmarked{r: r, mark: mark}
+	}
+	if e.name() == UTF8 && e.Odd {
+		return transform.NewReader(r, &escaper{})
 	}
 	if e.name() == UTF8 {
 		return transform.NewReader(r, unicode.UTF8.NewDecoder())

@@ -212,6 +212,45 @@ func TestBinary(t *testing.T) { // T3, case:T13
 	}
 }
 
+// A few odd bytes do not make a text one of a code page, nor a NUL one of UTF-16:
+// UTF-8 with a cut end or with stray bytes stays UTF-8, and shows them.
+func TestOddBytes(t *testing.T) { // T3
+	t.Parallel()
+	for _, c := range []struct{ data, want string }{
+		{"no newline \xf0\x9f\x98", `no newline \xf0\x9f\x98`},
+		{"ok\n\xff\n", "ok\n\\xff\n"},
+		{"ok\n\xff\n\xfe\n", "ok\n\\xff\n\\xfe\n"},
+		{"caf\xe9\n", `caf\xe9` + "\n"},
+		{"zażółć \xff gęślą\n", `zażółć \xff gęślą` + "\n"},
+		{strings.Repeat("日本語\n", 5000) + "\x80\xfe", strings.Repeat("日本語\n", 5000) + `\x80\xfe`},
+		{"\xe2\x82", `\xe2\x82`},
+	} {
+		e, ok := charset.Detect([]byte(c.data), "")
+		got, err := e.Decode([]byte(c.data))
+		if !ok || err != nil || e.Plain() || e.Name != charset.UTF8 || got != c.want {
+			t.Errorf("%.40q: taken for %v, %v, %v: %.60q", c.data, e, ok, err, got)
+		}
+		read, err := io.ReadAll(e.Reader(iotest.OneByteReader(strings.NewReader(c.data))))
+		if err != nil || string(read) != c.want {
+			t.Errorf("%.40q by reader: %v: %.60q", c.data, err, read)
+		}
+		if e, ok := charset.DetectStart([]byte(c.data), ""); !ok || e.Name != charset.UTF8 {
+			t.Errorf("%.40q as a beginning: %v, %v", c.data, e, ok)
+		}
+	}
+	for _, data := range []string{"\x00needle\n", "needle\x00\n", "\x01\x02\xff\xfe\x90\x00", "\x89\x50\x10\x00\x4e\x47", "ab\x00\x01", "\x00a", "\x1f\x60\x3d\xd8\x00\x12",
+		"12345678\x00\x01\x02\x03"} {
+		if e, ok := charset.Detect([]byte(data), ""); ok {
+			t.Errorf("%q taken for %v", data, e)
+		}
+	}
+	for _, data := range []string{"\x01\x02\x03", "a\x01\x02\x03\x04b"} { // what is no text is not described as one
+		if got := charset.Describe([]byte(data)); !charset.Binary([]byte(data)) || strings.Contains(got, "text") {
+			t.Errorf("%q: %s", data, got)
+		}
+	}
+}
+
 // Decoding never gives invalid text, and what is detected is exact.
 func FuzzDetect(f *testing.F) { // T3
 	for _, text := range texts {
@@ -237,6 +276,9 @@ func FuzzDetect(f *testing.F) { // T3
 		}
 		if err != nil {
 			t.Fatalf("%v: %v", e, err)
+		}
+		if e.Odd {
+			return
 		}
 		back, err := e.Encode(text)
 		if err != nil || !bytes.Equal(back, data) {

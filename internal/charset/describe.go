@@ -103,7 +103,11 @@ func DescribeStart(data []byte, size int64) string {
 		return "empty, 0 bytes"
 	case what == "":
 		what = "binary data"
-		if e, ok := DetectStart(data, ""); ok {
+		e, ok := DetectStart(data, "")
+		if size == int64(len(data)) {
+			e, ok = Detect(data, "")
+		}
+		if ok {
 			what = "text in " + e.String()
 		}
 	case strings.HasSuffix(what, "image"):

@@ -14,7 +14,7 @@ const sample = 8 << 10
 
 // Detect says how data is encoded; hint is what a header or a tag says of it, or
 // "". ok is false where it is no text. What it chooses gives back the very same
-// bytes by Decode and Encode.
+// bytes by Decode and Encode, unless it is Odd.
 //
 // It is sure of UTF-8 and of byte order marks. UTF-16 without a mark, Chinese,
 // Japanese, Korean and Cyrillic are right from a dozen characters on. The 8-bit
@@ -35,6 +35,10 @@ func Detect(data []byte, hint string) (e Encoding, ok bool) {
 			return e, true
 		}
 	}
+	if hint == "" && odd(data) {
+		e := Encoding{Name: UTF8, Odd: true}
+		return e, !garbled(escaped(head(data)))
+	}
 	for _, name := range guess(data) {
 		e := Encoding{Name: name}
 		if name == "gb18030" && exact(Encoding{Name: "gbk"}, data) {
@@ -51,16 +55,23 @@ func Detect(data []byte, hint string) (e Encoding, ok bool) {
 // is cut off at its end does not count.
 func DetectStart(data []byte, hint string) (Encoding, bool) {
 	const longest = 4
-	var first Encoding
+	var first, odd Encoding
 	found := false
 	for cut := range min(longest, max(len(data), 1)) {
 		e, ok := Detect(data[:len(data)-cut], hint)
+		if ok && e.Odd {
+			odd = e
+			continue
+		}
 		if ok && (e.name() == UTF8 || e.BOM || strings.HasPrefix(e.Name, "utf")) {
 			return e, true
 		}
 		if ok && (!found || wide(e.Name) && !wide(first.Name)) {
 			first, found = e, true
 		}
+	}
+	if odd.Odd && (!found || !wide(first.Name)) {
+		return odd, true
 	}
 	return first, found
 }

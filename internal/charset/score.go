@@ -194,6 +194,6 @@ func scoreUTF16(text string) (score float64, likely bool) {
 			known++
 		}
 	}
-	const most, few = 100, 4 // one odd one in a hundred; at least one known in four
-	return score, all > 1 && odd*most <= all && known*few >= all
+	const most, few = 100, 4 // one odd one in a hundred; at least a few, and half of them, that all texts have
+	return score, all >= few && odd*most <= all && known*2 >= all
 }

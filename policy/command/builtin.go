@@ -451,7 +451,7 @@ func (c *call) condition() {
 		texts, known := w.texts()
 		index := slices.ContainsFunc(texts, func(s string) bool { return s == "-v" || s == "-R" })
 		// Without a sign between the two the first may be an option: [ "$op" "$name" ].
-		if index || !known && (w.lead == "" || strings.HasPrefix("-v", w.lead) || strings.HasPrefix("-R", w.lead)) {
+		if index || !known && slices.Contains([]string{"", "-", "-v", "-R"}, w.lead) {
 			c.unsure("test -v reads the index of a variable, which may be a command")
 		}
 	}

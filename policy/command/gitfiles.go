@@ -186,9 +186,14 @@ func (c *call) gitOther(name string, list []arg) {
 	}
 }
 
-// whole1 are all files that git knows around the folder.
+// whole1 are all files that git knows. Its repository may begin above the folder, as
+// far up as the command does at least.
 func (c *call) whole1(write bool) {
-	list := here().paths(c.sc.dirs)
+	dirs := c.sc.dirs
+	if slices.ContainsFunc(dirs, func(d string) bool { return strings.HasPrefix(d, strings.TrimSuffix(c.o.Dir, "/")+"/") }) {
+		dirs = join(dirs, []string{c.o.Dir})
+	}
+	list := here().paths(dirs)
 	for i := range list {
 		list[i].Deep, list[i].Tracked = true, true
 	}

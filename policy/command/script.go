@@ -161,33 +161,98 @@ func (c *call) awk(s scan) {
 
 func tameAwk(t string) bool {
 	plain := strings.ReplaceAll(t, "||", "")
-	for _, bad := range []string{"system", "getline", "|", "@", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "printf >", "\\"} {
-		if strings.Contains(plain, bad) && (bad != "\\" || strings.Contains(plain, ">")) {
+	for _, bad := range []string{"system", "getline", "|", "@", "ARGV", "ARGC", "ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "printf >"} {
+		if strings.Contains(plain, bad) {
 			return false
 		}
 	}
 	if !strings.Contains(plain, ">") {
 		return true
 	}
-	// Outside of braces > compares; inside it may write. Texts and patterns could
-	// hold a brace, so then nothing is sure.
-	if strings.ContainsAny(plain, `"/#`) {
-		return false
-	}
-	depth := 0
-	for _, b := range plain {
-		switch b {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		case '>':
-			if depth > 0 {
+	return compares(t)
+}
+
+// compares says whether each > in a text of awk compares: it writes only behind print
+// and printf, outside of brackets. It gives up where awks do not agree.
+func compares(t string) bool {
+	prints, depth, word, last := false, 0, "", byte(';')
+	for t != "" {
+		b := t[0]
+		n := 1
+		switch {
+		case b == '"':
+			if n = quotedAwk(t, false); n == 0 {
 				return false
+			}
+		case b == '/':
+			switch divides, known := divided(last, word); {
+			case !known:
+				return false
+			case !divides:
+				if n = quotedAwk(t, true); n == 0 {
+					return false
+				}
+				b = '"'
+			}
+		case b == '#':
+			n = max(1, strings.IndexByte(t+"\n", '\n'))
+			b = last
+		case inName(rune(b)):
+			for n < len(t) && inName(rune(t[n])) {
+				n++
+			}
+			word = t[:n]
+			prints = prints || word == "print" || word == "printf"
+			b = 'a'
+		case b == '(':
+			depth++
+		case b == ')':
+			depth--
+		case b == ';' || b == '}':
+			prints = prints && depth > 0
+		case b == '>' && prints && depth == 0, b == '\\':
+			return false
+		case b == ' ' || b == '\t' || b == '\n':
+			b = last
+		}
+		if depth < 0 {
+			return false
+		}
+		last, t = b, t[min(n, len(t)):]
+	}
+	return true
+}
+
+// divided says whether a / divides, from what stands in front of it: a text between
+// two of them begins otherwise.
+func divided(last byte, word string) (divides, known bool) {
+	switch {
+	case last == 'a' && slices.Contains(strings.Fields("print printf return in else do case"), word):
+		return false, true
+	case last == 'a' || last == ']' || last == '"':
+		return true, true
+	}
+	return false, strings.IndexByte("(,{};!~&|=<>?:", last) >= 0
+}
+
+// quotedAwk is the length of a text in quotes, or between two /; 0: that is not sure.
+func quotedAwk(t string, slashes bool) int {
+	for i := 1; i < len(t); i++ {
+		switch {
+		case t[i] == t[0]:
+			return i + 1
+		case t[i] == '\\':
+			i++
+		case t[i] == '\n':
+			return 0
+		case slashes && t[i] == '[': // whether a / may stand there hangs on the awk
+			end := strings.IndexByte(t[i:], ']')
+			if end < 0 || strings.IndexByte(t[i:i+end], '/') >= 0 {
+				return 0
 			}
 		}
 	}
-	return true
+	return 0
 }
 
 // jq judges a filter: it can show the environment and read more files.

@@ -23,6 +23,9 @@ func (c *call) usual(name string, p program) {
 			}
 		}
 	}
+	if name == "jq" {
+		c.jqNames()
+	}
 	s := scanWords(c.words, p.options, p.how)
 	c.part.raise(p.level, p.why)
 	if p.level == Unknown {
@@ -222,6 +225,10 @@ func (c *call) closer(name string, s scan) {
 				c.whole("it takes options from the file " + shown(o.Text))
 			}
 		}
+	case "tee":
+		if len(c.part.Writes) == 0 { // to nowhere, or to the terminal
+			c.part.Level, c.part.Why = Harmless, ""
+		}
 	case "ps":
 		c.ps(s)
 	case "tput":
@@ -229,6 +236,28 @@ func (c *call) closer(name string, s scan) {
 			c.unknown("it changes the terminal")
 		}
 	}
+}
+
+// jqNames takes out options of two values: --arg NAME TEXT, --slurpfile NAME FILE.
+func (c *call) jqNames() {
+	var out []arg
+	for i := 0; i < len(c.words); i++ {
+		w := c.words[i]
+		if !w.Known || w.Text == "--" || i+2 >= len(c.words) || c.words[i+1].many || c.words[i+2].many {
+			out = append(out, w)
+			continue
+		}
+		switch w.Text {
+		case "--slurpfile", "--rawfile":
+			c.reads(c.words[i+2])
+			i += 2
+		case "--arg", "--argjson":
+			i += 2
+		default:
+			out = append(out, w)
+		}
+	}
+	c.words = out
 }
 
 // force says that rm asks nobody and goes on over faults.
@@ -263,7 +292,9 @@ func (c *call) ps(s scan) {
 
 // dangerous judges what is left: programs that destroy, and those nobody knows.
 func (c *call) dangerous(name string) {
-	if len(c.words) == 1 && c.begins("--version") && slices.Contains(strings.Fields(versions), name) {
+	if len(c.words) == 1 && c.begins("--version") && slices.Contains(strings.Fields(versions), name) ||
+		len(c.words) == 1 && c.begins("-v", "-dumpversion", "-dumpmachine") && slices.Contains(strings.Fields(compilers), name) ||
+		name == "printenv" && len(c.words) > 0 && !slices.ContainsFunc(c.words, func(w arg) bool { return !w.Known || !slices.Contains(strings.Fields(openly), w.Text) }) {
 		return
 	}
 	why, ok := dangers[name]
@@ -313,7 +344,13 @@ func (c *call) dangerous(name string) {
 // versions are programs that nobody knows enough of, but that only say which one
 // they are when they are asked. Not those that are chosen by the folder's files, as
 // cargo and rustc are by rust-toolchain.toml, and yarn by .yarnrc.yml.
-const versions = "gcc g++ cc c++ clang clang++ cmake curl wget sqlite3 psql rsync vim nvim tmux zip gdb helm ffmpeg pytest git-lfs"
+const versions = compilers + " clang-format clang-tidy javac ghc ocamlc swiftc nasm ld as ar objdump less patch unzip cmake curl wget sqlite3 psql rsync vim nvim tmux zip gdb helm ffmpeg pytest git-lfs"
+
+const (
+	compilers = "gcc g++ cc c++ clang clang++ gfortran"
+	// openly are variables that hold no secret.
+	openly = "PATH HOME PWD OLDPWD USER LOGNAME SHELL LANG LANGUAGE LC_ALL LC_CTYPE TERM TZ EDITOR TMPDIR HOSTNAME SHLVL COLUMNS LINES GOPATH GOROOT JAVA_HOME VIRTUAL_ENV"
+)
 
 func (c *call) begins(words ...string) bool {
 	return len(c.words) > 0 && c.words[0].Known && slices.Contains(words, c.words[0].Text)

@@ -61,7 +61,7 @@ func (f *Files) again(ctx context.Context, use uzda.Use, m *memory) (res uzda.Re
 		return res, false, m.record(record{N: c.N, State: failed}, false) // it never came to the change
 	}
 	return res, false, &fault{code: uzda.CodeOutcomeUnknown, effect: uzda.EffectUnknown, text: fmt.Sprintf(
-		"this was begun before the program was interrupted, and %s is now neither as it was nor as it should be: somebody changed it since. Read it again and decide", c.Path)}
+		"this was begun before the program was interrupted, and %s is now neither as it was nor as it should be: somebody changed it since. Read it again and decide", quoted(string(c.Path)))}
 }
 
 // dropAgain goes on with a folder that was being deleted.
@@ -88,10 +88,10 @@ func (f *Files) finish(m *memory, c *record) error {
 	if err := m.record(record{N: c.N, State: done, Told: c.Told}, false); err != nil {
 		return err
 	}
-	if c.After != absent {
-		return m.see(c.abs(), c.After)
+	if c.After == absent {
+		return m.gone(c.abs())
 	}
-	return nil
+	return m.see(c.abs(), c.After)
 }
 
 // probe looks in all sessions for what a use began.
@@ -114,7 +114,7 @@ func (f *Files) probe(ctx context.Context, key string) (bool, error) {
 			}
 			now, err := f.stands(ctx, c)
 			if err == nil && (now != c.After && now != c.Before || now == folder) {
-				err = fmt.Errorf("%s is neither as it was nor as it should be", c.Path)
+				err = fmt.Errorf("%s is neither as it was nor as it should be", quoted(string(c.Path)))
 			}
 			return now == c.After, err
 		}
@@ -123,15 +123,24 @@ func (f *Files) probe(ctx context.Context, key string) (bool, error) {
 }
 
 // reopen is the place of a record.
-func reopen(top, rel string) (*place, error) {
-	root, err := os.OpenRoot(top)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder %s: %w", top, plainError(err))
+func reopen(top, rel rawName) (*place, error) {
+	root, err := os.OpenRoot(string(top))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s is gone: make it again, then try again", quoted(string(top)))
 	}
-	p := &place{root: root, top: top, rel: rel, abs: filepath.Join(top, filepath.FromSlash(rel)), shown: rel}
-	if p.info, err = root.Lstat(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil {
+		return nil, fmt.Errorf("open the folder %s: %w", quoted(string(top)), plainError(err))
+	}
+	p := &place{root: root, top: string(top), rel: string(rel), shown: quoted(string(rel))}
+	p.abs = filepath.Join(p.top, filepath.FromSlash(p.rel))
+	in, err := descend(root, path.Dir(p.rel))
+	if err == nil {
+		p.info, err = in.Lstat(path.Base(p.rel))
+		_ = in.Close()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		_ = root.Close()
-		return nil, fmt.Errorf("look at %s: %w", rel, plainError(err))
+		return nil, err
 	}
 	return p, nil
 }
@@ -145,7 +154,7 @@ func (f *Files) apply(ctx context.Context, use uzda.Use, m *memory, c *change) (
 		return res, nil
 	}
 	r := record{N: len(m.changes) + 1, State: begun, Key: use.Key, Args: hashInput(use), Tool: use.Name, At: f.cfg.Now().UTC(),
-		Root: c.at.top, Path: c.at.rel, Before: c.before.version, After: c.after, Told: c.told, Made: c.at.toMake()}
+		Root: rawName(c.at.top), Path: rawName(c.at.rel), Before: c.before.version, After: c.after, Told: c.told, Made: c.at.toMake()}
 	if c.before.info != nil {
 		r.Mode = c.before.info.Mode()
 	}
@@ -188,25 +197,47 @@ func (c *change) preview() string {
 	if c.hunks == nil {
 		return clean(orText(c.asked, c.told))
 	}
-	return clean(c.hunks().String(c.at.shown, c.before.version == absent))
+	return clean(c.hunks().String(string(c.at.shown), c.before.version == absent))
 }
 
 // toMake lists the folders that do not exist yet, the outermost first.
-func (p *place) toMake() []string {
-	var made []string
-	for dir := path.Dir(p.rel); dir != "."; dir = path.Dir(dir) {
-		if _, err := p.root.Lstat(dir); err == nil {
-			break
-		}
-		made = append([]string{dir}, made...)
+func (p *place) toMake() []rawName {
+	names := strings.Split(path.Dir(p.rel), "/")
+	if names[0] == "." {
+		return nil
 	}
-	return made
+	at, err := p.root.OpenRoot(".")
+	if err != nil {
+		return nil // making the file will say so
+	}
+	defer func() { _ = at.Close() }()
+	for i, name := range names {
+		info, err := at.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			var made []rawName
+			for ; i < len(names); i++ {
+				made = append(made, rawName(rel(names[:i+1])))
+			}
+			return made
+		}
+		if err != nil {
+			return nil
+		}
+		next, err := enter(at, name, info)
+		if err != nil {
+			return nil
+		}
+		_ = at.Close()
+		at = next
+	}
+	return nil
 }
 
 // keep stores what a change would lose.
 func (f *Files) keep(ctx context.Context, m *memory, c *change, r *record) error {
+	_, link := linkTarget(c.before.version)
 	switch {
-	case c.before.version == absent, strings.HasPrefix(c.before.version, linkTo):
+	case c.before.version == absent, link:
 		return nil
 	case c.before.version == folder:
 		size, err := keepTree(ctx, c.at, filepath.Join(m.dir, trashDir, fmt.Sprint(r.N)))
@@ -281,25 +312,16 @@ func (c *change) make(ctx context.Context, m *memory, r *record) error {
 
 // parent opens the folder that a place lies in and makes it where it is missing.
 // What is done in there cannot be led elsewhere by a link.
-func (p *place) parent(missing []string) (*os.Root, error) {
+func (p *place) parent(missing []rawName) (*os.Root, error) {
 	dir := path.Dir(p.rel)
 	if len(missing) > 0 {
 		if err := p.root.MkdirAll(dir, 0o755); err != nil {
 			return nil, p.trouble("make the folder for", err)
 		}
 	}
-	info, err := p.root.Lstat(dir)
+	in, err := descend(p.root, dir)
 	if err != nil {
 		return nil, p.trouble("open the folder of", err)
-	}
-	in, err := p.root.OpenRoot(dir)
-	if err != nil {
-		return nil, p.trouble("open the folder of", err)
-	}
-	now, err := in.Stat(".")
-	if err != nil || !os.SameFile(info, now) {
-		_ = in.Close()
-		return nil, refuse("the folder of %q was replaced meanwhile: try again", p.shown)
 	}
 	return in, nil
 }
@@ -378,12 +400,37 @@ func (c *change) dress(in *os.Root, t *os.File, name string) error {
 }
 
 // dropFolders removes folders that are empty, the innermost first.
-func dropFolders(root *os.Root, made []string) {
-	for i := len(made) - 1; i >= 0; i-- {
-		if info, err := root.Lstat(made[i]); err != nil || !info.IsDir() || root.Remove(made[i]) != nil {
+func dropFolders(root *os.Root, made []rawName) {
+	if len(made) == 0 {
+		return
+	}
+	in, err := descend(root, path.Dir(string(made[0])))
+	if err != nil {
+		return
+	}
+	defer func() { _ = in.Close() }()
+	var names []string
+	for _, m := range made {
+		names = append(names, path.Base(string(m)))
+	}
+	dropEmpty(in, names)
+}
+
+// dropEmpty removes a chain of folders, each of which lies in the one before.
+func dropEmpty(in *os.Root, names []string) {
+	info, err := in.Lstat(names[0])
+	if err != nil || !info.IsDir() {
+		return
+	}
+	if len(names) > 1 {
+		sub, err := enter(in, names[0], info)
+		if err != nil {
 			return
 		}
+		dropEmpty(sub, names[1:])
+		_ = sub.Close()
 	}
+	_ = in.Remove(names[0])
 }
 
 // writable refuses places that may not be changed.
@@ -397,6 +444,22 @@ func (p *place) writable() error {
 		return refuse("%q may be read, but not changed by tools: it decides what tools may do. Ask the user to change it", p.shown)
 	}
 	return nil
+}
+
+// ours refuses a file that the user who runs this may not write to: a new file in
+// its place would be written all the same, since that is a matter of the folder.
+func (p *place) ours() error {
+	if p.info == nil || !p.info.Mode().IsRegular() {
+		return nil
+	}
+	f, err := p.root.OpenFile(p.rel, os.O_WRONLY|noWait, 0)
+	if err == nil {
+		_ = f.Close()
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return refuse("%q may not be written to by the user who runs this (its mode is %v): nothing was changed. Ask the user", p.shown, p.info.Mode())
+	}
+	return nil // whatever else it is, writing will say
 }
 
 // single refuses a file that has other names too: what is written here would be
@@ -414,17 +477,17 @@ func (p *place) missing() error {
 	text := fmt.Sprintf("there is no file %q", p.shown)
 	d, err := p.root.Open(dir)
 	if err != nil {
-		return refuse("%s, and no folder %q. Look with glob where it is", text, path.Dir(p.shown))
+		return refuse("%s, and no folder %q. Look with glob where it is", text, label(path.Dir(string(p.shown))))
 	}
 	defer d.Close()
 	var all []string
 	for _, e := range entries(d) {
 		if p.hide == nil || !p.hide(filepath.Join(filepath.Dir(p.abs), e)) {
-			all = append(all, e)
+			all = append(all, display(e))
 		}
 	}
-	if near := uzda.Nearest(path.Base(p.rel), all, 5); len(near) > 0 {
-		return refuse("%s; near in the same folder: %s", text, strings.Join(near, ", "))
+	if near := uzda.Nearest(display(path.Base(p.rel)), all, 5); len(near) > 0 {
+		return refuse("%s; near in the same folder: %s", text, shorten(strings.Join(near, ", ")))
 	}
 	return refuse("%s. Look with glob where it is", text)
 }

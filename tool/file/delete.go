@@ -3,14 +3,13 @@ package file
 import (
 	"context"
 	_ "embed"
-	"errors"
+	"encoding/base64"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/internal/charset"
@@ -32,9 +31,9 @@ func (f *Files) deleteTool() uzda.Tool {
 	return t
 }
 
-// planDelete works out a deletion. Old bytes go to the trash, so a version that was
-// not seen may be deleted.
-func (f *Files) planDelete(ctx context.Context, use uzda.Use, _ *memory) (*change, error) {
+// planDelete works out a deletion. Old bytes go to the trash, so what was never read
+// may be deleted; but not what has changed since it was.
+func (f *Files) planDelete(ctx context.Context, use uzda.Use, m *memory) (*change, error) {
 	var in struct {
 		Path      string
 		Recursive bool
@@ -46,7 +45,7 @@ func (f *Files) planDelete(ctx context.Context, use uzda.Use, _ *memory) (*chang
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.deleted(ctx, p, in.Recursive)
+	c, err := f.deleted(ctx, p, m, in.Recursive)
 	if err != nil {
 		p.close()
 		return nil, err
@@ -54,10 +53,30 @@ func (f *Files) planDelete(ctx context.Context, use uzda.Use, _ *memory) (*chang
 	return c, nil
 }
 
-// linkTo begins the version of a link; where it leads follows.
-const linkTo = "link:"
+// The version of a link says where it leads: as it is, or, where that is no text that
+// the state could hold, in base64.
+const (
+	linkTo   = "link:"
+	linkTo64 = "link64:"
+)
 
-func (f *Files) deleted(ctx context.Context, p *place, recursive bool) (*change, error) {
+func linkVersion(to string) string {
+	if utf8.ValidString(to) {
+		return linkTo + to
+	}
+	return linkTo64 + base64.StdEncoding.EncodeToString([]byte(to))
+}
+
+// linkTarget is where a link of this version leads; ok is false for what is none.
+func linkTarget(version string) (to string, ok bool) {
+	if coded, is64 := strings.CutPrefix(version, linkTo64); is64 {
+		raw, err := base64.StdEncoding.DecodeString(coded)
+		return string(raw), err == nil
+	}
+	return strings.CutPrefix(version, linkTo)
+}
+
+func (f *Files) deleted(ctx context.Context, p *place, m *memory, recursive bool) (*change, error) {
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
@@ -70,11 +89,11 @@ func (f *Files) deleted(ctx context.Context, p *place, recursive bool) (*change,
 		if err != nil {
 			return nil, p.trouble("delete", err)
 		}
-		c.before = &content{version: linkTo + to, info: p.info}
-		c.told = fmt.Sprintf("Deleted the link %s, which led to %s.", p.shown, to)
-		c.asked = fmt.Sprintf("Delete the link %s, which leads to %s", p.shown, to)
+		c.before = &content{version: linkVersion(to), info: p.info}
+		c.told = fmt.Sprintf("Deleted the link %s, which led to %s.", p.shown, shorten(display(to)))
+		c.asked = fmt.Sprintf("Delete the link %s, which leads to %s", p.shown, shorten(display(to)))
 	case p.info.IsDir():
-		n, bytes, err := f.measure(ctx, p)
+		n, bytes, err := f.measure(ctx, p, m)
 		if err != nil {
 			return nil, err
 		}
@@ -89,6 +108,11 @@ func (f *Files) deleted(ctx context.Context, p *place, recursive bool) (*change,
 		if err != nil {
 			return nil, err
 		}
+		if _, read := m.seen[p.abs]; read {
+			if err := m.fresh(p, before.version); err != nil {
+				return nil, err
+			}
+		}
 		c.before = before
 		c.told = fmt.Sprintf("Deleted %s (%s); it is in the session's trash.", p.shown, describe(before))
 		c.asked = fmt.Sprintf("Delete %s: %s (it can be undone)", p.shown, describe(before))
@@ -97,183 +121,47 @@ func (f *Files) deleted(ctx context.Context, p *place, recursive bool) (*change,
 }
 
 // measure counts what is in a folder and refuses what may not be deleted with it.
-func (f *Files) measure(ctx context.Context, p *place) (n int, bytes int64, err error) {
-	err = walkTree(ctx, p.root, p.rel, func(rel string, info fs.FileInfo) error {
-		if rel == p.rel {
+func (f *Files) measure(ctx context.Context, p *place, m *memory) (n int, bytes int64, err error) {
+	in, err := descend(p.root, path.Dir(p.rel))
+	if err != nil {
+		return 0, 0, p.trouble("open the folder of", err)
+	}
+	defer func() { _ = in.Close() }()
+	err = walkTree(ctx, in, path.Base(p.rel), ".", func(e entry) error {
+		if e.rel == "." {
 			return nil
 		}
+		abs, info := filepath.Join(p.abs, filepath.FromSlash(e.rel)), e.info
 		switch n++; {
 		case n > maxTree:
 			return refuse("%q has more than %d entries: nothing was deleted. Delete parts of it, or use the shell", p.shown, maxTree)
-		case f.hidden(filepath.Join(p.top, filepath.FromSlash(rel))):
+		case f.hides(abs): // the folders above were asked for already
 			return refuse("%q has something in it that is hidden by a rule: nothing was deleted. Delete single files", p.shown)
-		case f.cfg.Protect != nil && f.cfg.Protect(filepath.Join(p.top, filepath.FromSlash(rel))):
+		case f.cfg.Protect != nil && f.cfg.Protect(abs):
 			return refuse("%q has files in it that may not be changed by tools: nothing was deleted. Delete single files", p.shown)
 		case info.Mode().IsRegular():
 			bytes += info.Size()
 		case !info.IsDir() && info.Mode()&fs.ModeSymlink == 0:
-			return refuse("%q has %s in it (%s), which cannot be kept in the trash: nothing was deleted", p.shown, kind(info.Mode()), rel)
+			return refuse("%q has %s in it (%q), which cannot be kept in the trash: nothing was deleted", p.shown, kind(info.Mode()), quoted(e.rel))
 		}
 		if bytes > f.cfg.Keep {
 			return refuse("%q holds more than %s bytes, which is all that is kept for undo: nothing was deleted. Delete parts of it, or use the shell", p.shown, charset.Commas(f.cfg.Keep))
 		}
-		return nil
+		return m.freshIn(ctx, e, abs, p)
 	})
 	return n, bytes, err
 }
 
-// walkTree visits a folder and what is in it, each folder before its entries, by
-// name. Links are visited, never followed.
-func walkTree(ctx context.Context, root *os.Root, rel string, visit func(string, fs.FileInfo) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	info, err := root.Lstat(rel)
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", rel, plainError(err))
-	}
-	if err := visit(rel, info); err != nil || !info.IsDir() {
-		return err
-	}
-	list, err := readDir(root, rel, info)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if err := walkTree(ctx, root, path.Join(rel, e.Name()), visit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readDir lists a folder by name, if it still is the one that was looked at.
-func readDir(root *os.Root, rel string, info fs.FileInfo) ([]fs.DirEntry, error) {
-	d, err := root.OpenFile(rel, os.O_RDONLY|noWait, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open the folder %s: %w", rel, plainError(err))
-	}
-	defer d.Close()
-	now, err := d.Stat()
-	if err != nil || !now.IsDir() || info != nil && !os.SameFile(now, info) {
-		return nil, fmt.Errorf("the folder %s was replaced meanwhile", rel)
-	}
-	list, err := d.ReadDir(-1)
-	if err != nil {
-		return nil, fmt.Errorf("read the folder %s: %w", rel, plainError(err))
-	}
-	sortEntries(list)
-	return list, nil
-}
-
-// keepTree copies a folder into the trash.
-func keepTree(ctx context.Context, p *place, to string) (size int64, err error) {
-	_ = os.RemoveAll(to) // of a use that never came to its change
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return 0, err
-	}
-	trash, err := os.OpenRoot(to)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = trash.Close() }()
-	err = walkTree(ctx, p.root, p.rel, func(rel string, info fs.FileInfo) error {
-		size += info.Size()
-		return copyEntry(ctx, p.root, rel, trash, below1(p.rel, rel), info)
-	})
-	if err != nil {
-		_ = os.RemoveAll(to)
-		return 0, err
-	}
-	syncRoot(trash)
-	syncDir(filepath.Dir(to))
-	return size, nil
-}
-
-// below1 is a path within the trash, whose top is the folder itself.
-func below1(top, rel string) string {
-	return path.Join("it", strings.TrimPrefix(strings.TrimPrefix(rel, top), "/"))
-}
-
-// copyEntry copies a file, a link or the folder itself, with mode and time.
-func copyEntry(ctx context.Context, from *os.Root, rel string, to *os.Root, as string, info fs.FileInfo) error {
-	switch {
-	case info.IsDir():
-		if err := to.Mkdir(as, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		return to.Chmod(as, info.Mode().Perm()|0o700)
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := from.Readlink(rel)
-		if err != nil {
-			return err
-		}
-		return to.Symlink(target, as)
-	}
-	src, err := from.OpenFile(rel, os.O_RDONLY|noWait, 0)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	if now, err := src.Stat(); err != nil || !os.SameFile(now, info) {
-		return fmt.Errorf("%s was replaced meanwhile", rel)
-	}
-	dst, err := to.OpenFile(as, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(dst, &patient{ctx, src})
-	if err == nil {
-		err = dst.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = dst.Sync()
-	}
-	if closed := dst.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return to.Chtimes(as, info.ModTime(), info.ModTime())
-}
-
-// dropTree deletes what is in the trash from where it was, and nothing else: what
-// somebody put there or changed meanwhile stays.
-func dropTree(ctx context.Context, p *place, kept string) error {
-	trash, err := os.OpenRoot(kept)
-	if err != nil {
-		return fmt.Errorf("open the trash: %w", plainError(err))
-	}
-	defer func() { _ = trash.Close() }()
-	type entry struct {
-		rel  string
-		info fs.FileInfo
-	}
-	var all []entry
-	err = walkTree(ctx, trash, "it", func(rel string, info fs.FileInfo) error {
-		all = append(all, entry{path.Join(p.rel, strings.TrimPrefix(rel, "it")), info})
+// freshIn refuses a file in a folder that has changed since it was read.
+func (m *memory) freshIn(ctx context.Context, e entry, abs string, p *place) error {
+	seen, read := m.seen[abs]
+	if !read || !e.info.Mode().IsRegular() {
 		return nil
-	})
-	if err != nil {
-		return err
 	}
-	for i := len(all) - 1; i >= 0; i-- {
-		e := all[i]
-		info, err := p.root.Lstat(e.rel)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		same := err == nil && info.Mode().Type() == e.info.Mode().Type() &&
-			(!info.Mode().IsRegular() || info.Size() == e.info.Size() && info.ModTime().Equal(e.info.ModTime()))
-		if same {
-			err = p.root.Remove(e.rel)
-		} else if err == nil {
-			err = errors.New("somebody changed it meanwhile")
-		}
-		if err != nil {
-			return &partly{&fault{effect: uzda.EffectDone, text: fmt.Sprintf("%q could only be deleted in part: %s stays (%v). What was deleted is in the session's trash", p.shown, e.rel, plainError(err))}}
-		}
+	one := &place{root: e.in, rel: e.name, abs: abs, shown: p.shown + "/" + quoted(e.rel), info: e.info}
+	now, err := one.current(ctx)
+	if err == nil && now != seen {
+		err = m.fresh(one, now)
 	}
-	return nil
+	return err
 }

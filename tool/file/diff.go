@@ -74,7 +74,7 @@ func (d *diff) add(old, fresh string, line, shift int) int {
 	if len(old)+len(fresh) > diffWindow {
 		plus, minus := countLines(fresh), countLines(old)
 		d.plus, d.minus = d.plus+plus, d.minus+minus
-		d.rest = fmt.Sprintf("(too much to show: %d lines from line %d on are replaced by %d)\n", minus, line, plus)
+		d.rest = tooMuch(old, fresh, line)
 		return grown
 	}
 	u, err := udiff.ToUnifiedDiff("", "", old, udiff.Lines(old, fresh), context3)
@@ -96,6 +96,24 @@ func (d *diff) add(old, fresh string, line, shift int) int {
 		d.hunks = append(d.hunks, h)
 	}
 	return grown
+}
+
+// tooMuch says what a window is that is not shown.
+func tooMuch(old, fresh string, line int) string {
+	what := func(s string) string {
+		n := countLines(s)
+		if n == 1 {
+			return "1 line of " + size([]byte(s))
+		}
+		return fmt.Sprintf("%d lines of %s", n, size([]byte(s)))
+	}
+	switch {
+	case old == "":
+		return fmt.Sprintf("(too much to show: %s come in at line %d)\n", what(fresh), line)
+	case fresh == "":
+		return fmt.Sprintf("(too much to show: %s from line %d on go away)\n", what(old), line)
+	}
+	return fmt.Sprintf("(too much to show: from line %d on, %s instead of %s)\n", line, what(fresh), what(old))
 }
 
 func countLines(s string) int {

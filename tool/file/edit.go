@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -53,7 +54,7 @@ func (f *Files) edited(ctx context.Context, p *place, m *memory, old, fresh stri
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
-	if err := p.single(); err != nil {
+	if err := errors.Join(p.single(), p.ours()); err != nil {
 		return nil, err
 	}
 	before, err := p.load(ctx, f.cfg.MaxEdit)
@@ -100,6 +101,10 @@ func (f *Files) edited(ctx context.Context, p *place, m *memory, old, fresh stri
 // fresh refuses a version that the session has not seen.
 func (m *memory) fresh(p *place, now string) error {
 	switch seen, ok := m.seen[p.abs]; {
+	case ok && now == absent && seen != absent:
+		return refuse("%q was there when you last saw it, and somebody else or a command has deleted it since: nothing was written. Look (read_file), then decide; a second write makes it again", p.shown)
+	case now == absent:
+		return nil
 	case !ok:
 		return refuse("%q was not read in this session: read_file it first, so that you change what is really there", p.shown)
 	case seen != now:
@@ -120,10 +125,12 @@ func (s script) places(p *place, data []byte, old string, all bool) ([]span, err
 	}
 	found := s.find(data, pat, most)
 	switch {
+	case len(found) == 0 && s.enc.Odd && strings.Contains(old, `\x`):
+		return nil, refuse("/old does not stand in %q: where read_file shows \\xNN there is a byte that is no text, which cannot be given. Leave it out of old, or use a program", p.shown)
 	case len(found) == 0:
 		return nil, refuse("/old does not stand in %q. %s", p.shown, s.nearest(data, old))
 	case len(found) > 1 && !all:
-		return nil, refuse("/old stands %d times in %q, on lines %s: nothing was changed. Add lines around it until it is the only one, or set all to true", len(found), p.shown, s.lineList(data, found))
+		return nil, refuse("/old stands %d times in %q, on %s: nothing was changed. Add lines around it until it is the only one, or set all to true", len(found), p.shown, s.lineList(data, found))
 	}
 	return found, nil
 }
@@ -131,7 +138,7 @@ func (s script) places(p *place, data []byte, old string, all bool) ([]span, err
 // where says which lines an edit was made on.
 func (s script) where(data []byte, found []span) string {
 	if len(found) > 1 {
-		return fmt.Sprintf("%d places, on lines %s", len(found), s.lineList(data, found))
+		return fmt.Sprintf("%d places, on %s", len(found), s.lineList(data, found))
 	}
 	first := 1 + s.count(data[:found[0].from])
 	last := first + s.count(data[found[0].from:found[0].to])
@@ -141,19 +148,29 @@ func (s script) where(data []byte, found []span) string {
 	return fmt.Sprintf("lines %d-%d", first, last)
 }
 
-// lineList names the lines of places.
+// lineList names the lines of places, each once.
 func (s script) lineList(data []byte, found []span) string {
 	const most = 20
 	var list []string
-	line, at := 1, 0
-	for i, f := range found {
-		if i == most {
-			list = append(list, fmt.Sprintf("… (%d more)", len(found)-most))
-			break
-		}
+	line, at, last, more := 1, 0, 0, 0
+	for _, f := range found {
 		line += s.count(data[at:f.from])
 		at = f.from
-		list = append(list, fmt.Sprint(line))
+		switch {
+		case line == last:
+		case len(list) < most:
+			list = append(list, fmt.Sprint(line))
+		default:
+			more++
+		}
+		last = line
 	}
-	return strings.Join(list, ", ")
+	text := "lines " + strings.Join(list, ", ")
+	if len(list) == 1 {
+		text = "line " + list[0]
+	}
+	if more > 0 {
+		text += fmt.Sprintf(", … (%d more)", more)
+	}
+	return text
 }

@@ -19,6 +19,9 @@ import (
 type Config struct {
 	Roots    []string // folders that may be used; default: the session's directory alone
 	ReadOnly []string // more folders that may only be read
+	// ReadOnlyOf names more folders that only this session may read, such as what its
+	// own commands printed.
+	ReadOnlyOf func(uzda.SessionID) []string
 	// State is the folder for what the tools remember, one subfolder a session:
 	// which versions were seen, and the old bytes of what was changed. Required.
 	State string

@@ -98,6 +98,9 @@ func (f *Files) grep(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 		if err := p.regular(); err != nil {
 			return uzda.Result{}, err
 		}
+		if err := p.hasText(ctx); err != nil {
+			return uzda.Result{}, err
+		}
 		s.q.perFile = q.Limit
 		s.tree.found = []found{{rel: p.rel}}
 	}
@@ -249,7 +252,7 @@ func (s *search) file(ctx context.Context, in *inner, one found) hits {
 	if root == nil {
 		return h
 	}
-	p := &place{root: root, rel: path.Base(one.rel), shown: h.name}
+	p := &place{root: root, rel: path.Base(one.rel), shown: label(h.name)}
 	var err error
 	if p.info, err = root.Lstat(p.rel); err != nil || !p.info.Mode().IsRegular() {
 		return h
@@ -299,6 +302,21 @@ func (p *place) searchable() (data []byte, ok bool) {
 		data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	}
 	return data, true
+}
+
+// hasText refuses a single file that is no text, so that nobody takes it for searched.
+func (p *place) hasText(ctx context.Context) error {
+	if p.info.Size() > grepLargest {
+		return nil // it is said so
+	}
+	if _, ok := p.searchable(); ok {
+		return nil
+	}
+	c, err := p.load(ctx, grepLargest)
+	if err != nil {
+		return err
+	}
+	return refuse("%q is no text (%s) and was not searched: use a program for it", p.shown, describe(c))
 }
 
 // collect finds the lines of a file that match, with those around them.

@@ -17,7 +17,7 @@ type script struct {
 }
 
 func scriptOf(e charset.Encoding) (script, error) {
-	s := script{enc: charset.Encoding{Name: e.Name}, unit: 1, mark: len(e.Mark())}
+	s := script{enc: charset.Encoding{Name: e.Name, Odd: e.Odd}, unit: 1, mark: len(e.Mark())}
 	switch {
 	case strings.HasPrefix(e.Name, "utf-16"):
 		s.unit = 2

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -41,13 +42,13 @@ type record struct {
 	Args   string      `json:"args,omitempty"` // hash of its input
 	Tool   string      `json:"tool,omitempty"`
 	At     time.Time   `json:"at,omitzero"`
-	Root   string      `json:"root,omitempty"`
-	Path   string      `json:"path,omitempty"`   // below Root
+	Root   rawName     `json:"root,omitempty"`
+	Path   rawName     `json:"path,omitempty"`   // below Root
 	Before string      `json:"before,omitempty"` // version
 	After  string      `json:"after,omitempty"`
 	Mode   fs.FileMode `json:"mode,omitempty"` // of the file before
 	Size   int64       `json:"size,omitempty"` // of what is kept
-	Made   []string    `json:"made,omitempty"` // folders that were made for it, below Root
+	Made   []rawName   `json:"made,omitempty"` // folders that were made for it, below Root
 	Told   string      `json:"told,omitempty"` // what the model was told
 }
 
@@ -60,7 +61,9 @@ const (
 	pruned = "pruned" // its old bytes are gone
 )
 
-func (r *record) abs() string { return filepath.Join(r.Root, filepath.FromSlash(r.Path)) }
+func (r *record) abs() string {
+	return filepath.Join(string(r.Root), filepath.FromSlash(string(r.Path)))
+}
 
 // A memory is the state of one session. Its files are read again when another
 // process has written to them.
@@ -103,7 +106,7 @@ func (m *memory) load() error {
 		return err
 	}
 	for _, s := range seen {
-		m.seen[s.Path] = s.Version
+		m.seen[string(s.Path)] = s.Version
 	}
 	changes, err := lines[record](filepath.Join(m.dir, changesFile))
 	if err != nil {
@@ -131,8 +134,8 @@ func (m *memory) note(c record) {
 
 // A sight is a version of a file that the session knows.
 type sight struct {
-	Path    string `json:"path"`
-	Version string `json:"version"`
+	Path    rawName `json:"path"`
+	Version string  `json:"version"`
 }
 
 // lines reads a list. A last line that a crash cut off does not count.
@@ -160,10 +163,26 @@ func (m *memory) see(path, version string) error {
 	if m.seen[path] == version {
 		return nil
 	}
-	if err := m.add(0, seenFile, sight{path, version}, false); err != nil {
+	if err := m.add(0, seenFile, sight{rawName(path), version}, false); err != nil {
 		return err
 	}
 	m.seen[path] = version
+	return nil
+}
+
+// gone remembers that the session knows that nothing is at a path.
+func (m *memory) gone(path string) error {
+	known := []string{path}
+	for other, v := range m.seen {
+		if v != absent && strings.HasPrefix(other, path+string(filepath.Separator)) {
+			known = append(known, other)
+		}
+	}
+	for _, one := range known {
+		if err := m.see(one, absent); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -29,7 +28,7 @@ type place struct {
 	top      string      // the root's own name
 	rel      string      // below the root, "." for itself
 	abs      string      // the canonical path
-	shown    string      // the path for the model
+	shown    label       // the path for the model
 	info     fs.FileInfo // nil: there is nothing yet
 	readOnly bool
 	// protected: it may not be changed. hide is that of the configuration.
@@ -49,7 +48,11 @@ func (f *Files) roots(use uzda.Use) ([]root, error) {
 		given = []string{use.Dir}
 	}
 	var all []root
-	for i, dir := range append(given[:len(given):len(given)], f.cfg.ReadOnly...) {
+	more := f.cfg.ReadOnly
+	if f.cfg.ReadOnlyOf != nil {
+		more = append(more[:len(more):len(more)], f.cfg.ReadOnlyOf(use.Session)...)
+	}
+	for i, dir := range append(given[:len(given):len(given)], more...) {
 		dir, err := filepath.Abs(dir)
 		if err != nil {
 			return nil, fmt.Errorf("find the folder %s: %w", dir, err)
@@ -120,20 +123,21 @@ func (f *Files) find(use uzda.Use, path string, itself bool) (*place, error) {
 	full := path
 	if !filepath.IsAbs(path) {
 		if dir, err = filepath.Abs(dir); err != nil {
-			return nil, fmt.Errorf("find %s: %w", path, err)
+			return nil, fmt.Errorf("find %q: %w", quoted(path), err)
 		}
 		full = dir + string(filepath.Separator) + path
 	}
 	w := &walk{roots: roots, path: path, todo: split(full), itself: itself}
 	if err := w.enter(); err != nil {
-		return nil, err
+		return nil, err // nothing is open
 	}
 	p, err := w.run()
+	_ = w.in.Close()
 	if err != nil {
 		_ = w.at.Close()
 		return nil, err
 	}
-	p.shown, p.hide = show(dir, roots, p), f.hidden
+	p.shown, p.hide = quoted(show(dir, roots, p)), f.hidden
 	if err := f.permit(p, roots, full); err != nil {
 		p.close()
 		return nil, err
@@ -158,7 +162,7 @@ func (f *Files) permit(p *place, roots []root, full string) error {
 	if at := system(split(p.abs)); at != "" {
 		return refuseSystem(p.shown, at)
 	}
-	if f.hidden(p.abs) || f.hidden(filepath.Clean(full)) {
+	if given := filepath.Clean(full); f.hidden(p.abs) || given != p.abs && f.hidden(given) {
 		return refuse("%q is hidden by a rule: it may be neither read nor changed. Go on without it, or ask the user", p.shown)
 	}
 	if r, _, ok := rootOf(roots, split(p.abs)); ok {
@@ -185,7 +189,7 @@ func system(path []string) string {
 	return ""
 }
 
-func refuseSystem(path, at string) error {
+func refuseSystem(path label, at string) error {
 	return refuse("%q leads to %s, which is no place for files: it belongs to the system", path, at)
 }
 
@@ -242,6 +246,7 @@ type walk struct {
 	path  string   // as the model gave it
 	top   root     // where it is
 	at    *os.Root // the same, open
+	in    *os.Root // the folder that done leads to, open: no name costs the way from the top again
 	done  []string // names below top, without links
 	todo  []string // absolute before enter, then below done
 	links int
@@ -261,10 +266,16 @@ func (w *walk) enter() error {
 	if err != nil {
 		return fmt.Errorf("open the folder %s: %w", top.given, plainError(err))
 	}
+	in, err := at.OpenRoot(".")
+	if err != nil {
+		_ = at.Close()
+		return fmt.Errorf("open the folder %s: %w", top.given, plainError(err))
+	}
 	if w.at != nil {
 		_ = w.at.Close()
+		_ = w.in.Close()
 	}
-	w.top, w.at, w.done, w.todo = top, at, nil, rest
+	w.top, w.at, w.in, w.done, w.todo = top, at, in, nil, rest
 	return nil
 }
 
@@ -281,7 +292,7 @@ func (w *walk) outside() error {
 	if w.links > 0 {
 		how = " through a link"
 	}
-	return refuse("%q leads outside%s of what may be used: %s. Use a path within, or ask the user to allow more", w.path, how, strings.Join(names, ", "))
+	return refuse("%q leads outside%s of what may be used: %s. Use a path within, or ask the user to allow more", quoted(w.path), how, strings.Join(names, ", "))
 }
 
 func (w *walk) run() (*place, error) {
@@ -294,44 +305,97 @@ func (w *walk) run() (*place, error) {
 			}
 			continue
 		}
-		rel := w.join(name)
-		if at := system(append(split(w.top.real), split(rel)...)); at != "" { // its links lead anywhere
-			return nil, refuseSystem(w.path, at)
+		if at := w.system(name); at != "" { // its links lead anywhere
+			return nil, refuseSystem(quoted(w.path), at)
 		}
-		info, err := w.at.Lstat(rel)
+		info, name, err := w.look(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return w.absent(name)
-		case errors.Is(err, syscall.ENOTDIR):
-			return nil, refuse("%q cannot be: %s is a file, not a folder", w.path, strings.Join(w.done, "/"))
 		case err != nil:
-			return nil, fmt.Errorf("look at %q: %w", w.path, plainError(err))
+			return nil, fmt.Errorf("look at %q: %w", quoted(w.path), plainError(err))
 		case info.Mode()&fs.ModeSymlink != 0 && (!w.itself || len(w.todo) > 0):
-			if err := w.follow(rel); err != nil {
+			if err := w.follow(name); err != nil {
 				return nil, err
 			}
 		default:
-			w.done = append(w.done, w.realName(name, info))
+			name = w.realName(name, info)
+			if len(w.todo) == 0 {
+				w.done = append(w.done, name)
+				return w.place(info), nil
+			}
+			if !info.IsDir() && w.todo[0] == ".." {
+				w.todo = w.todo[1:]
+				continue
+			}
+			if err := w.down(name, info); err != nil {
+				return nil, err
+			}
 		}
 	}
-	info, err := w.at.Lstat(w.join())
+	info, err := w.in.Stat(".")
 	if err != nil {
-		return nil, fmt.Errorf("look at %q: %w", w.path, plainError(err))
+		return nil, fmt.Errorf("look at %q: %w", quoted(w.path), plainError(err))
 	}
 	return w.place(info), nil
 }
 
+// system names the folder of the system that an entry of the current folder is of.
+func (w *walk) system(name string) string {
+	const enough = 3
+	at := append(split(w.top.real), w.done[:min(len(w.done), enough)]...)
+	return system(append(at, name))
+}
+
+// look finds an entry of the current folder: by its name, or by how that is displayed.
+func (w *walk) look(name string) (fs.FileInfo, string, error) {
+	info, err := w.in.Lstat(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return info, name, err
+	}
+	if other, ok := undisplay(name); ok {
+		if info, err := w.in.Lstat(other); err == nil {
+			return info, other, nil
+		}
+	}
+	return nil, name, err
+}
+
+// down goes into a folder.
+func (w *walk) down(name string, info fs.FileInfo) error {
+	next, err := enter(w.in, name, info)
+	switch {
+	case errors.Is(err, errNoFolder):
+		return refuse("%q cannot be: %q is a file, not a folder", quoted(w.path), quoted(w.join(name)))
+	case err != nil:
+		return fmt.Errorf("look at %q: %w", quoted(w.path), plainError(err))
+	}
+	_ = w.in.Close()
+	w.in, w.done = next, append(w.done, name)
+	return nil
+}
+
 func (w *walk) join(more ...string) string {
-	if len(w.done)+len(more) == 0 {
+	return rel(append(w.done[:len(w.done):len(w.done)], more...))
+}
+
+func rel(names []string) string {
+	if len(names) == 0 {
 		return "."
 	}
-	return strings.Join(append(w.done[:len(w.done):len(w.done)], more...), "/")
+	return strings.Join(names, "/")
 }
 
 // up goes to the folder above; from a root that may be another root.
 func (w *walk) up() error {
 	if len(w.done) > 0 {
-		w.done = w.done[:len(w.done)-1]
+		above := w.done[:len(w.done)-1]
+		in, err := descend(w.at, rel(above))
+		if err != nil {
+			return fmt.Errorf("look at %q: %w", quoted(w.path), plainError(err))
+		}
+		_ = w.in.Close()
+		w.in, w.done = in, above
 		return nil
 	}
 	above := split(w.top.real) // without links, so that each .. takes a name away
@@ -343,14 +407,14 @@ func (w *walk) up() error {
 	return w.enter()
 }
 
-// follow replaces a link by what it says.
-func (w *walk) follow(rel string) error {
+// follow replaces a link in the current folder by what it says.
+func (w *walk) follow(name string) error {
 	if w.links++; w.links > maxLinks {
-		return refuse("%q leads through more than %d links, maybe in a circle", w.path, maxLinks)
+		return refuse("%q leads through more than %d links, maybe in a circle", quoted(w.path), maxLinks)
 	}
-	to, err := w.at.Readlink(rel)
+	to, err := w.in.Readlink(name)
 	if err != nil {
-		return fmt.Errorf("follow the link %q: %w", w.path, plainError(err))
+		return fmt.Errorf("follow the link %q: %w", quoted(w.path), plainError(err))
 	}
 	w.todo = append(split(to), w.todo...)
 	if !filepath.IsAbs(to) {
@@ -363,7 +427,7 @@ func (w *walk) follow(rel string) error {
 func (w *walk) absent(name string) (*place, error) {
 	for _, later := range w.todo {
 		if later == ".." {
-			return nil, refuse("there is no folder %q, so %q cannot be found", w.join(name), w.path)
+			return nil, refuse("there is no folder %q, so %q cannot be found", quoted(w.join(name)), quoted(w.path))
 		}
 	}
 	w.done = append(append(w.done, name), w.todo...)
@@ -371,8 +435,8 @@ func (w *walk) absent(name string) (*place, error) {
 }
 
 func (w *walk) place(info fs.FileInfo) *place {
-	rel := w.join()
-	return &place{root: w.at, top: w.top.real, rel: rel, abs: filepath.Join(w.top.real, filepath.FromSlash(rel)), info: info}
+	below := w.join()
+	return &place{root: w.at, top: w.top.real, rel: below, abs: filepath.Join(w.top.real, filepath.FromSlash(below)), info: info}
 }
 
 // realName is the name that the folder itself has for an entry: a file system that
@@ -381,7 +445,7 @@ func (w *walk) realName(name string, info fs.FileInfo) string {
 	if runtime.GOOS == "linux" {
 		return name
 	}
-	d, err := w.at.Open(w.join())
+	d, err := w.in.Open(".")
 	if err != nil {
 		return name
 	}
@@ -391,7 +455,7 @@ func (w *walk) realName(name string, info fs.FileInfo) string {
 		return name
 	}
 	for _, other := range names {
-		if i, err := w.at.Lstat(w.join(other)); err == nil && os.SameFile(i, info) {
+		if i, err := w.in.Lstat(other); err == nil && os.SameFile(i, info) {
 			return other
 		}
 	}

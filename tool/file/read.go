@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/internal/charset"
@@ -51,6 +52,9 @@ func (f *Files) read(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	if p.info != nil && p.info.IsDir() {
 		return f.list(p)
 	}
+	if p.info == nil { // that is worth knowing too: see fresh
+		return uzda.Result{}, errors.Join(p.missing(), f.saw(ctx, use.Session, p.abs, absent))
+	}
 	r, info, err := p.open()
 	if err != nil {
 		return uzda.Result{}, err
@@ -80,6 +84,9 @@ func (f *Files) saw(ctx context.Context, id uzda.SessionID, path, version string
 	if err != nil {
 		return err
 	}
+	if _, known := m.seen[path]; version == absent && !known {
+		return nil
+	}
 	if err := m.see(path, version); err != nil {
 		return refuse("the file can be read, but not that it was: %v. A full disk must be emptied first", plainError(err))
 	}
@@ -106,16 +113,16 @@ func (f *Files) list(p *place) (uzda.Result, error) {
 		}
 		switch {
 		case e.IsDir():
-			fmt.Fprintf(&b, "%s/\n", e.Name())
+			fmt.Fprintf(&b, "%s/\n", display(e.Name()))
 		case e.Type()&fs.ModeSymlink != 0:
 			to, _ := p.root.Readlink(p.rel + "/" + e.Name())
-			fmt.Fprintf(&b, "%s -> %s\n", e.Name(), to)
+			fmt.Fprintf(&b, "%s -> %s\n", display(e.Name()), display(to))
 		default:
 			size := ""
 			if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
 				size = "\t" + charset.Commas(info.Size()) + " bytes"
 			}
-			fmt.Fprintf(&b, "%s%s\n", e.Name(), size)
+			fmt.Fprintf(&b, "%s%s\n", display(e.Name()), size)
 		}
 	}
 	return say(b.String()), nil
@@ -157,8 +164,18 @@ func (f *Files) page(ctx context.Context, p *place, r *os.File, info fs.FileInfo
 	if limit > 0 {
 		lines.most = min(limit, maxLines)
 	}
-	if err := lines.read(bufio.NewReaderSize(enc.Reader(body), start)); err != nil {
+	ask := *lines
+	strays := &strayed{}
+	text := body
+	if enc.Plain() {
+		enc.Odd = true
+		text = io.TeeReader(body, strays)
+	}
+	if err := lines.read(bufio.NewReaderSize(enc.Reader(text), start)); err != nil {
 		return uzda.Result{}, "", p.trouble("read", err)
+	}
+	if text != body {
+		enc.Odd = strays.any()
 	}
 	v := "" // of what is read in part: it cannot be edited anyway
 	if !lines.past || !lines.lazy {
@@ -166,12 +183,53 @@ func (f *Files) page(ctx context.Context, p *place, r *os.File, info fs.FileInfo
 			return uzda.Result{}, "", err
 		}
 	}
-	text, err := lines.text(p.shown, enc)
+	if strays.any() && info.Size() <= f.cfg.MaxEdit { // only all of it tells how it is encoded
+		whole, err := p.load(ctx, f.cfg.MaxEdit)
+		if err != nil {
+			return uzda.Result{}, "", err
+		}
+		if whole.text && whole.enc != enc && whole.version == v {
+			enc, lines = whole.enc, &ask
+			if err := lines.read(bufio.NewReaderSize(enc.Reader(bytes.NewReader(whole.data)), start)); err != nil {
+				return uzda.Result{}, "", p.trouble("read", err)
+			}
+		}
+	}
+	page, err := lines.text(p.shown, enc)
 	if err != nil {
 		return uzda.Result{}, "", err
 	}
-	return say(text), v, nil
+	return say(page), v, nil
 }
+
+// strayed notices bytes that are no UTF-8.
+type strayed struct {
+	rest []byte // the beginning of a character
+	bad  bool
+}
+
+func (s *strayed) Write(p []byte) (int, error) {
+	n := len(p)
+	if s.bad {
+		return n, nil
+	}
+	p = append(s.rest, p...)
+	cut := len(p)
+	for i := 1; i <= min(utf8.UTFMax-1, len(p)); i++ {
+		if utf8.RuneStart(p[len(p)-i]) {
+			if !utf8.FullRune(p[len(p)-i:]) {
+				cut -= i
+			}
+			break
+		}
+	}
+	s.bad = !utf8.Valid(p[:cut])
+	s.rest = bytes.Clone(p[cut:])
+	return n, nil
+}
+
+// any says whether there were some, at the end of all.
+func (s *strayed) any() bool { return s.bad || len(s.rest) > 0 }
 
 // picture shows a small picture and describes everything else that is no text.
 func (f *Files) picture(p *place, head []byte, info fs.FileInfo, body io.Reader, finish func() (string, error)) (uzda.Result, string, error) {
@@ -192,7 +250,7 @@ func (f *Files) picture(p *place, head []byte, info fs.FileInfo, body io.Reader,
 	}
 	v, err := finish()
 	res := say(what)
-	res.Blocks = append(res.Blocks, uzda.Media{Type: kind, Name: p.shown, Data: data})
+	res.Blocks = append(res.Blocks, uzda.Media{Type: kind, Name: string(p.shown), Data: data})
 	return res, v, err
 }
 
@@ -291,7 +349,7 @@ func (g *pager) take(line string, more int) {
 }
 
 // text is the page with a last line that says what is not there.
-func (g *pager) text(name string, enc charset.Encoding) (string, error) {
+func (g *pager) text(name label, enc charset.Encoding) (string, error) {
 	g.fit()
 	if len(g.lines) == 0 {
 		return "", refuse("%q has %s lines, so there is none from line %d on", name, charset.Commas(int64(g.total)), g.from)

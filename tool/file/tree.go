@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -35,7 +36,12 @@ func (t *tree) walk(ctx context.Context) error {
 	if !t.all {
 		rs = t.above()
 	}
-	return t.folder(ctx, t.at.rel, "", rs)
+	in, err := descend(t.at.root, t.at.rel)
+	if err != nil {
+		return refuse("cannot look into %q: %v", t.at.shown, plainError(err))
+	}
+	defer func() { _ = in.Close() }()
+	return t.folder(ctx, in, t.at.rel, "", rs)
 }
 
 // above reads the rules of the folders that the walk begins in.
@@ -43,27 +49,28 @@ func (t *tree) above() []rules {
 	if t.at.rel == "." {
 		return nil // read with the folder itself
 	}
-	rs := t.rulesOf(".")
+	rs := t.rulesOf(t.at.root, ".", ".")
 	dir := ""
 	names := strings.Split(t.at.rel, "/")
 	for _, n := range names[:len(names)-1] {
 		dir = path.Join(dir, n)
-		rs = append(rs, t.rulesOf(dir)...)
+		rs = append(rs, t.rulesOf(t.at.root, dir, dir)...)
 	}
 	return rs
 }
 
-// rulesOf reads what a folder says; the repository's own list comes before.
-func (t *tree) rulesOf(dir string) []rules {
+// rulesOf reads what a folder says, which goes by a name in an open one; the
+// repository's own list comes before.
+func (t *tree) rulesOf(in *os.Root, name, dir string) []rules {
 	var rs []rules
-	for _, name := range []string{".git/info/exclude", ".gitignore"} {
+	for _, list := range []string{".git/info/exclude", ".gitignore"} {
 		const most = 1 << 20
-		p := path.Join(dir, name)
-		info, err := t.at.root.Lstat(p)
+		p := path.Join(name, list)
+		info, err := in.Lstat(p)
 		if err != nil || !info.Mode().IsRegular() || info.Size() > most {
 			continue
 		}
-		if data, err := t.at.root.ReadFile(p); err == nil {
+		if data, err := in.ReadFile(p); err == nil {
 			if r := parseIgnore(dir, string(data)); len(r.list) > 0 {
 				rs = append(rs, r)
 			}
@@ -72,16 +79,12 @@ func (t *tree) rulesOf(dir string) []rules {
 	return rs
 }
 
-func (t *tree) folder(ctx context.Context, rel, under string, rs []rules) error {
+// folder walks an open folder.
+func (t *tree) folder(ctx context.Context, in *os.Root, rel, under string, rs []rules) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	info, err := t.at.root.Lstat(rel)
-	if err != nil || !info.IsDir() {
-		t.skipped++
-		return nil //nolint:nilerr // the rest can be looked at; notes say it
-	}
-	list, err := readDir(t.at.root, rel, info)
+	list, err := readDir(in, ".", nil)
 	switch {
 	case err != nil && under == "":
 		return refuse("cannot look into %q: %v", t.at.shown, err)
@@ -90,7 +93,7 @@ func (t *tree) folder(ctx context.Context, rel, under string, rs []rules) error 
 		return nil //nolint:nilerr // the rest can be looked at; notes say it
 	}
 	if !t.all {
-		rs = append(rs[:len(rs):len(rs)], t.rulesOf(rel)...)
+		rs = append(rs[:len(rs):len(rs)], t.rulesOf(in, ".", rel)...)
 	}
 	for _, e := range list {
 		if t.visited++; t.visited > maxVisited {
@@ -108,17 +111,31 @@ func (t *tree) folder(ctx context.Context, rel, under string, rs []rules) error 
 		if t.dirs {
 			t.found = append(t.found, one)
 		}
-		if err := t.folder(ctx, one.rel, one.under, rs); err != nil {
+		if err := t.within(ctx, in, one, rs); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// within walks a folder in an open one.
+func (t *tree) within(ctx context.Context, in *os.Root, one found, rs []rules) error {
+	info, err := in.Lstat(path.Base(one.rel))
+	if err == nil {
+		var sub *os.Root
+		if sub, err = enter(in, path.Base(one.rel), info); err == nil {
+			defer func() { _ = sub.Close() }()
+			return t.folder(ctx, sub, one.rel, one.under, rs)
+		}
+	}
+	t.skipped++
+	return nil
+}
+
 // name is what the model calls a found entry.
 func (t *tree) name(under string) string {
 	if t.at.shown == "." {
-		return under
+		return display(under)
 	}
-	return path.Join(filepath.ToSlash(t.at.shown), under)
+	return path.Join(filepath.ToSlash(string(t.at.shown)), display(under))
 }

@@ -67,22 +67,34 @@ type UndoOptions struct {
 
 // An Undone is what Undo did.
 type Undone struct {
-	Restored []string `json:"restored"`        // paths that are as they were
-	Removed  []string `json:"removed"`         // files that the session had made
-	Lost     []string `json:"lost,omitempty"`  // old content no longer kept
-	Clash    []string `json:"clash,omitempty"` // changed by others since
+	Restored []string `json:"restored"`         // paths that are as they were
+	Removed  []string `json:"removed"`          // files that the session had made
+	Lost     []string `json:"lost,omitempty"`   // old content no longer kept
+	Clash    []string `json:"clash,omitempty"`  // changed by others since
+	Failed   []Failed `json:"failed,omitempty"` // could not be put back
+}
+
+// A Failed is a path that could not be put back, and why.
+type Failed struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 // ErrClash says that files were changed by others since: nothing was put back.
 var ErrClash = errors.New("files were changed by others since")
 
+// ErrPartly says that some could not be put back; all the others were.
+var ErrPartly = errors.New("not everything could be put back")
+
 // Undo puts back what a session changed, the last change first: old bytes, deleted
 // files and folders; what it made is removed, with folders that are empty then.
 // Where somebody else changed a file since, nothing at all is put back, unless
-// forced: the error is an [ErrClash], and Clash names the files. It may be called
+// forced: the error is an [ErrClash], and Clash names the files. What cannot be put
+// back, say since its folder is a link now, does not keep the rest from it: the error
+// is an [ErrPartly], Failed names it, and it can be tried again. Undo may be called
 // again after a crash.
 func (f *Files) Undo(ctx context.Context, session uzda.SessionID, o UndoOptions) (Undone, error) {
-	var out Undone
+	out := Undone{Restored: []string{}, Removed: []string{}}
 	unlock, err := f.lock(ctx)
 	if err != nil {
 		return out, err
@@ -92,71 +104,166 @@ func (f *Files) Undo(ctx context.Context, session uzda.SessionID, o UndoOptions)
 	if err != nil {
 		return out, err
 	}
-	todo, err := f.plan(ctx, m, o, &out)
+	u := &undoing{files: f, m: m, o: o, out: &out, now: map[string]string{}}
+	todo, err := u.plan(ctx)
 	if err != nil {
 		return out, err
 	}
 	for _, r := range todo {
-		if err := ctx.Err(); err != nil {
-			return out, err
+		if u.stuck(r.abs()) {
+			continue
 		}
-		if err := f.back(ctx, m, r); err != nil {
-			return out, fmt.Errorf("put back %s: %w", r.abs(), err)
+		err := u.back(ctx, r)
+		if ended := ctx.Err(); ended != nil {
+			return out, ended
+		}
+		if err != nil {
+			u.fail(r.abs(), err)
+			continue
 		}
 		if err := m.record(record{N: r.N, State: undone}, true); err != nil {
 			return out, err
 		}
-		out.Restored = slices.DeleteFunc(out.Restored, func(p string) bool { return p == r.abs() })
-		out.Removed = slices.DeleteFunc(out.Removed, func(p string) bool { return p == r.abs() })
-		if r.Before == absent {
-			out.Removed = append(out.Removed, r.abs())
-		} else {
-			out.Restored = append(out.Restored, r.abs())
-		}
+		u.did(r)
 	}
 	slices.Sort(out.Restored)
 	slices.Sort(out.Removed)
+	if len(out.Failed) > 0 {
+		var names []string
+		for _, one := range out.Failed {
+			names = append(names, display(one.Path)+": "+one.Why)
+		}
+		return out, fmt.Errorf("%w: %s", ErrPartly, strings.Join(names, "; "))
+	}
 	return out, nil
 }
 
+// An undoing is an Undo at work.
+type undoing struct {
+	files *Files
+	m     *memory
+	o     UndoOptions
+	out   *Undone
+	now   map[string]string // version of each path, going back
+	trees []*record         // deleted folders that are put back
+}
+
+func (u *undoing) did(r *record) {
+	at := r.abs()
+	other := func(p string) bool { return p == at }
+	u.out.Restored, u.out.Removed = slices.DeleteFunc(u.out.Restored, other), slices.DeleteFunc(u.out.Removed, other)
+	if r.Before == absent {
+		u.out.Removed = append(u.out.Removed, at)
+	} else {
+		u.out.Restored = append(u.out.Restored, at)
+	}
+}
+
+func (u *undoing) fail(at string, err error) {
+	u.out.Failed = append(u.out.Failed, Failed{Path: at, Why: plainError(err).Error()})
+}
+
+// stuck says that a later change of this path, or of a folder that it lies in, could
+// not be put back, so that an earlier one can't be either.
+func (u *undoing) stuck(at string) bool {
+	return slices.ContainsFunc(u.out.Failed, func(f Failed) bool { return f.Path == at || within(f.Path, at) })
+}
+
+func within(dir, at string) bool { return strings.HasPrefix(at, dir+string(filepath.Separator)) }
+
 // plan finds what to put back, the last change first, and whether the files are as
 // the session left them.
-func (f *Files) plan(ctx context.Context, m *memory, o UndoOptions, out *Undone) ([]*record, error) {
+func (u *undoing) plan(ctx context.Context) ([]*record, error) {
 	var todo []*record
-	now := map[string]string{} // version of each path, going back
-	for i := len(m.changes) - 1; i >= 0; i-- {
-		r := m.changes[i]
-		if r.N <= o.Since || r.State == failed || r.State == undone {
+	for i := len(u.m.changes) - 1; i >= 0; i-- {
+		r := u.m.changes[i]
+		at := r.abs()
+		if r.N <= u.o.Since || r.State == failed || r.State == undone || u.stuck(at) {
 			continue
 		}
-		at := r.abs()
-		if _, ok := now[at]; !ok {
-			version, err := f.stands(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			now[at] = version
+		now, err := u.stands(ctx, r)
+		if err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
 		}
-		if r.State == begun && now[at] != r.After && now[at] == r.Before && r.Before != folder {
+		if err != nil {
+			u.fail(at, err)
+			continue
+		}
+		if r.State == begun && now != r.After && now == r.Before && r.Before != folder {
 			continue // it never happened
 		}
 		if r.State == pruned {
-			out.Lost = append(out.Lost, at)
+			u.out.Lost = append(u.out.Lost, at)
 			continue
 		}
-		if now[at] != r.After && now[at] != r.Before {
-			out.Clash = append(out.Clash, at)
+		if now != r.After && now != r.Before {
+			u.out.Clash = append(u.out.Clash, at)
 		}
-		now[at] = r.Before
+		if r.Before == folder {
+			if err := u.putTree(ctx, r, now); err != nil {
+				return nil, err
+			}
+		}
+		u.now[at] = r.Before
 		todo = append(todo, r)
 	}
-	if len(out.Clash) > 0 && !o.Force {
-		slices.Sort(out.Clash)
-		out.Clash = slices.Compact(out.Clash)
-		return nil, fmt.Errorf("%w, nothing was put back: %s", ErrClash, strings.Join(out.Clash, ", "))
+	if len(u.out.Clash) > 0 && !u.o.Force {
+		slices.Sort(u.out.Clash)
+		u.out.Clash = slices.Compact(u.out.Clash)
+		return nil, fmt.Errorf("%w, nothing was put back: %s", ErrClash, strings.Join(u.out.Clash, ", "))
 	}
 	return todo, nil
 }
+
+// stands is the version of what is at a record's place when the later changes are
+// put back.
+func (u *undoing) stands(ctx context.Context, r *record) (string, error) {
+	at := r.abs()
+	if now, known := u.now[at]; known {
+		return now, nil
+	}
+	for i := len(u.trees) - 1; i >= 0; i-- {
+		if top := u.trees[i].abs(); within(top, at) {
+			kept := *r
+			kept.Root = rawName(u.m.trash(u.trees[i]))
+			kept.Path = rawName(inTrash + filepath.ToSlash(strings.TrimPrefix(at, top)))
+			return u.files.stands(ctx, &kept)
+		}
+	}
+	now, err := u.files.stands(ctx, r)
+	u.now[at] = now
+	return now, err
+}
+
+// putTree notes that a deleted folder will be back, and what stands in its way.
+func (u *undoing) putTree(ctx context.Context, r *record, now string) error {
+	top := r.abs()
+	if now == folder {
+		look := &restorer{copier: copier{ctx: ctx}, look: func(abs string) bool {
+			_, ours := u.now[abs]
+			return !ours
+		}}
+		p, err := reopen(r.Root, r.Path)
+		if err == nil {
+			err = look.restoreTree(p, u.m.trash(r))
+			p.close()
+		}
+		if ended := ctx.Err(); ended != nil {
+			return ended
+		}
+		_ = err // putting it back will say so
+		u.out.Clash = append(u.out.Clash, look.clash...)
+	}
+	for at := range u.now {
+		if within(top, at) {
+			delete(u.now, at)
+		}
+	}
+	u.trees = append(u.trees, r)
+	return nil
+}
+
+func (m *memory) trash(r *record) string { return filepath.Join(m.dir, trashDir, fmt.Sprint(r.N)) }
 
 // stands is the version of what is at a record's place now.
 func (f *Files) stands(ctx context.Context, r *record) (string, error) {
@@ -167,7 +274,7 @@ func (f *Files) stands(ctx context.Context, r *record) (string, error) {
 	defer p.close()
 	if p.info != nil && p.info.Mode()&fs.ModeSymlink != 0 {
 		to, err := p.root.Readlink(p.rel)
-		return linkTo + to, err
+		return linkVersion(to), err
 	}
 	if p.info != nil && !p.info.Mode().IsRegular() && !p.info.IsDir() {
 		return kind(p.info.Mode()), nil
@@ -176,7 +283,7 @@ func (f *Files) stands(ctx context.Context, r *record) (string, error) {
 }
 
 // back puts one change back.
-func (f *Files) back(ctx context.Context, m *memory, r *record) error {
+func (u *undoing) back(ctx context.Context, r *record) error {
 	p, err := reopen(r.Root, r.Path)
 	if err != nil {
 		return err
@@ -185,8 +292,8 @@ func (f *Files) back(ctx context.Context, m *memory, r *record) error {
 	if p.info != nil && p.info.IsDir() && r.Before != folder {
 		return errors.New("there is a folder now: move it away first")
 	}
-	switch {
-	case r.Before == absent:
+	switch r.Before {
+	case absent:
 		if p.info != nil {
 			if err := p.root.Remove(p.rel); err != nil {
 				return plainError(err)
@@ -194,15 +301,39 @@ func (f *Files) back(ctx context.Context, m *memory, r *record) error {
 		}
 		dropFolders(p.root, r.Made)
 		return nil
-	case r.Before == folder:
-		return p.restoreTree(ctx, filepath.Join(m.dir, trashDir, fmt.Sprint(r.N)))
-	case strings.HasPrefix(r.Before, linkTo):
-		if p.info != nil {
+	case folder:
+		t := &restorer{copier: copier{ctx: ctx}, force: u.o.Force}
+		return t.restoreTree(p, u.m.trash(r))
+	}
+	in, err := p.parent(p.toMake())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	name := path.Base(p.rel)
+	if to, ok := linkTarget(r.Before); ok {
+		return p.relink(in, name, to)
+	}
+	return u.backFile(p, in, name, r)
+}
+
+// relink makes a link again.
+func (p *place) relink(in *os.Root, name, to string) error {
+	if p.info != nil {
+		if now, err := in.Readlink(name); err == nil && now == to {
 			return nil // it is there again
 		}
-		return p.root.Symlink(strings.TrimPrefix(r.Before, linkTo), p.rel)
+		if err := in.Remove(name); err != nil {
+			return plainError(err)
+		}
 	}
-	data, err := os.ReadFile(m.oldFile(r.Before))
+	err := in.Symlink(to, name)
+	syncRoot(in)
+	return plainError(err)
+}
+
+func (u *undoing) backFile(p *place, in *os.Root, name string, r *record) error {
+	data, err := os.ReadFile(u.m.oldFile(r.Before))
 	if err != nil {
 		return fmt.Errorf("its old content is gone: %w", plainError(err))
 	}
@@ -213,37 +344,11 @@ func (f *Files) back(ctx context.Context, m *memory, r *record) error {
 	if p.info != nil {
 		c.before = &content{info: p.info}
 	}
-	in, err := p.parent(p.toMake())
-	if err != nil {
+	if err := c.put(in, name); err != nil {
 		return err
 	}
-	defer func() { _ = in.Close() }()
-	if err := c.put(in, path.Base(p.rel)); err != nil {
-		return err
-	}
-	_ = in.Chmod(path.Base(p.rel), r.Mode.Perm())
-	return m.see(r.abs(), r.Before)
-}
-
-// restoreTree copies a folder back from the trash. What is there already stays.
-func (p *place) restoreTree(ctx context.Context, kept string) error {
-	trash, err := os.OpenRoot(kept)
-	if err != nil {
-		return fmt.Errorf("open the trash: %w", plainError(err))
-	}
-	defer func() { _ = trash.Close() }()
-	if dir := path.Dir(p.rel); dir != "." {
-		if err := p.root.MkdirAll(dir, 0o755); err != nil {
-			return plainError(err)
-		}
-	}
-	return walkTree(ctx, trash, "it", func(rel string, info fs.FileInfo) error {
-		to := path.Join(p.rel, strings.TrimPrefix(rel, "it"))
-		if _, err := p.root.Lstat(to); err == nil && !info.IsDir() {
-			return nil
-		}
-		return copyEntry(ctx, trash, rel, p.root, to, info)
-	})
+	_ = in.Chmod(name, r.Mode.Perm())
+	return u.m.see(r.abs(), r.Before)
 }
 
 // prune drops the oldest old bytes of a session when there are too many.
@@ -327,6 +432,9 @@ func (u Undone) String() string {
 		for _, p := range part.paths {
 			fmt.Fprintf(&b, "%s %s\n", part.what, p)
 		}
+	}
+	for _, f := range u.Failed {
+		fmt.Fprintf(&b, "not put back %s: %s\n", f.Path, f.Why)
 	}
 	if b.Len() == 0 {
 		return "nothing to undo\n"

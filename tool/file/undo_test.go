@@ -239,6 +239,12 @@ func child() {
 	if err != nil {
 		panic(err)
 	}
+	if os.Getenv("FILE_TEST_UNDO") != "" {
+		if _, err := f.Undo(context.Background(), session, file.UndoOptions{}); err != nil {
+			panic(err)
+		}
+		return
+	}
 	for _, tl := range f.Tools() {
 		if tl.Spec().Name != "write_file" {
 			continue

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,7 +45,7 @@ func (f *Files) planWrite(ctx context.Context, use uzda.Use, m *memory) (*change
 	}
 	if strings.HasSuffix(in.Path, "/") {
 		p.close()
-		return nil, refuse("%q ends with / and so names a folder: folders are made with the files in them", in.Path)
+		return nil, refuse("%q ends with / and so names a folder: folders are made with the files in them", quoted(in.Path))
 	}
 	return c, nil
 }
@@ -53,7 +54,7 @@ func (f *Files) written(ctx context.Context, p *place, m *memory, text string) (
 	if err := p.writable(); err != nil {
 		return nil, err
 	}
-	if err := p.single(); err != nil {
+	if err := errors.Join(p.single(), p.ours()); err != nil {
 		return nil, err
 	}
 	before := nothing()
@@ -72,10 +73,8 @@ func (f *Files) written(ctx context.Context, p *place, m *memory, text string) (
 		c.idle, c.told = true, fmt.Sprintf("%s already has exactly this content.", p.shown)
 		return c, nil
 	}
-	if p.info != nil {
-		if err := m.fresh(p, before.version); err != nil {
-			return nil, err
-		}
+	if err := m.fresh(p, before.version); err != nil {
+		return nil, err
 	}
 	if !before.text {
 		c.told = fmt.Sprintf("Replaced %s, which was %s, by %s of text.", p.shown, describe(before), size(data))
@@ -93,6 +92,9 @@ func (f *Files) written(ctx context.Context, p *place, m *memory, text string) (
 		verb = "Made"
 	}
 	c.told = fmt.Sprintf("%s %s: %s, %s.", verb, p.shown, size(data), d.stat())
+	if before.enc.Odd {
+		c.told += " The bytes that were no UTF-8 are gone."
+	}
 	if before.enc.Name != charset.UTF8 && before.enc.Name != "" {
 		c.told += fmt.Sprintf(" It stays in %s.", before.enc)
 	}

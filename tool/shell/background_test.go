@@ -321,7 +321,10 @@ func TestKilled(t *testing.T) { // T2 case:T09
 					t.Errorf("not named: %q", ended)
 				}
 			}
-			next.has("echo hi", "hi\n[processes of an earlier command, from before a restart, still ran and were ended: pid ", "sleep "+n)
+			said := next.has("echo hi", "hi\n[processes of an earlier command, from before a restart, still ran and were ended: pid ", "sleep "+n)
+			if strings.Contains(said, "trap") {
+				t.Errorf("more than the command is shown:\n%s", said)
+			}
 			next.wants("echo hi", "hi")
 			if left := alive(t, n); len(left) > 0 || posts() > 0 {
 				t.Errorf("left: %v, %d files", left, posts())

@@ -36,7 +36,7 @@ var valued = []string{"-n", "-k", "-s", "-u", "-g", "-C", "-i", "-o", "-e", "--s
 // that cannot be read has no answer, and one that ends at its first failure has none
 // for certain.
 func answered(command string, code int) bool {
-	const most = 16 << 10 // bytes; no parser can be led astray by less
+	const most = 8 << 10 // bytes; even nested ones are read at once
 	if len(command) > most {
 		return false
 	}

@@ -94,12 +94,12 @@ func (j *job) alive() []proc {
 	buf := make([]byte, 16<<10)
 	take := func(st stat) {
 		mine[st.pid], j.known[st.pid] = true, st.born
-		out = append(out, proc{st.pid, st.born, strings.Replace(title(st.pid, buf), j.head, "", 1)})
+		out = append(out, proc{st.pid, st.born, title(st.pid, buf)})
 	}
 	open := !j.quiet()
 	all(j.low(), func(st stat) {
 		switch {
-		case st.born < j.born || st.pid == j.pid && !j.ended || st.pid == os.Getpid():
+		case st.born < j.born || st.pid == j.pid && !j.ended.Load() || st.pid == os.Getpid():
 		case j.known[st.pid] == st.born && st.born > 0 || st.session == j.pid || st.group == j.pid || carries(st.pid, j.mark, buf) || open && holds(st.pid, j.inode) && !starting(st):
 			take(st)
 		default:
@@ -207,7 +207,7 @@ func starting(st stat) bool {
 func title(pid int, buf []byte) string {
 	data := slurp("/proc/"+strconv.Itoa(pid)+"/cmdline", buf)
 	if line := strings.TrimSpace(strings.ReplaceAll(string(data), "\x00", " ")); line != "" {
-		return line
+		return withoutPrologue(line)
 	}
 	return "[" + strings.TrimSpace(string(slurp("/proc/"+strconv.Itoa(pid)+"/comm", buf))) + "]"
 }

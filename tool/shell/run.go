@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -39,8 +40,8 @@ type job struct {
 	inode   uint64 // of the pipe, as /proc names it
 	out     *sink
 	place   *post
-	ended   bool  // the shell has
-	status  error // how it ended
+	ended   atomic.Bool // the shell has
+	status  error       // how it ended
 
 	mu    sync.Mutex
 	known map[int]uint64 // processes that were seen, with when they began
@@ -53,13 +54,29 @@ type proc struct {
 	name string // its command line
 }
 
-// prologue tells where the shell was when it ended. It stands before the command on
-// the same line, so that the numbers of lines are right.
+// The text around the path of a named pipe that tells where the shell was when it ended.
+const (
+	prologueHead = "trap '{ command pwd -P || echo; } 1<>"
+	prologueTail = " 2>/dev/null || :' EXIT; "
+)
+
+// prologue stands before the command on the same line, so that the numbers of lines
+// are right.
 func prologue(post string) string {
 	if post == "" {
 		return ""
 	}
-	return "trap '{ command pwd -P || echo; } 1<>" + strings.ReplaceAll(quote(post), "'", `'\''`) + " 2>/dev/null || :' EXIT; "
+	return prologueHead + strings.ReplaceAll(quote(post), "'", `'\''`) + prologueTail
+}
+
+// withoutPrologue is a command line as the model wrote it.
+func withoutPrologue(line string) string {
+	before, rest, ok := strings.Cut(line, prologueHead)
+	_, after, ended := strings.Cut(rest, prologueTail)
+	if !ok || !ended {
+		return line
+	}
+	return before + after
 }
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
@@ -82,7 +99,7 @@ func elsewhere(name string) bool {
 		return false
 	}
 	at := birth(pid)
-	return false && at > 0 && strconv.FormatUint(at, 10) == born
+	return at > 0 && strconv.FormatUint(at, 10) == born
 }
 
 // start runs a command, in a session of its own and without a terminal.
@@ -120,6 +137,9 @@ func (s *Shell) start(command, dir string, use uzda.Use) (*job, error) {
 	}
 	j.pid, j.pipe, j.inode = cmd.Process.Pid, r, inodeOf(r)
 	j.born = birth(j.pid)
+	s.mu.Lock()
+	s.jobs[j] = true
+	s.mu.Unlock()
 	go func() { j.shell <- cmd.Wait() }()
 	go j.pump()
 	return j, nil
@@ -133,6 +153,7 @@ func (s *Shell) running(j *job, yes bool) {
 		s.runs[j.mark] = true
 	} else {
 		delete(s.runs, j.mark)
+		delete(s.jobs, j)
 	}
 }
 
@@ -184,7 +205,7 @@ func (s *Shell) wait(ctx context.Context, j *job, r *report) {
 		running = false
 		select {
 		case j.status = <-j.shell:
-			j.ended = true
+			j.ended.Store(true)
 			r.took = time.Since(j.began)
 			s.settle(ctx, j, r)
 		case <-see.C:
@@ -293,10 +314,10 @@ func (j *job) end() []proc {
 
 // gone says that the shell and all others have ended.
 func (j *job) gone() bool {
-	if !j.ended {
+	if !j.ended.Load() {
 		select {
 		case j.status = <-j.shell:
-			j.ended = true
+			j.ended.Store(true)
 		default:
 			return false
 		}
@@ -308,7 +329,7 @@ func (j *job) gone() bool {
 // loses its parent may be hard to find.
 func (j *job) signal(hard bool) {
 	all := j.alive()
-	if !j.ended {
+	if !j.ended.Load() {
 		group(j.pid, hard)
 	}
 	for _, p := range all {

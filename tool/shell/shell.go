@@ -79,6 +79,7 @@ type Shell struct {
 	told map[uzda.SessionID][]string // what Reap ended before that
 	dirs map[uzda.SessionID]string   // working directories that could not be stored
 	runs map[string]bool             // marks of the commands that run now
+	jobs map[*job]bool               // the same that this tool has started
 	kept map[uzda.SessionID][]*job   // with processes in the background
 }
 
@@ -124,7 +125,7 @@ func New(c Config) (*Shell, error) {
 		}
 	}
 	return &Shell{
-		c: c, in: in, seen: map[uzda.SessionID]bool{}, told: map[uzda.SessionID][]string{}, dirs: map[uzda.SessionID]string{}, runs: runs, kept: map[uzda.SessionID][]*job{},
+		c: c, in: in, seen: map[uzda.SessionID]bool{}, told: map[uzda.SessionID][]string{}, dirs: map[uzda.SessionID]string{}, runs: runs, jobs: map[*job]bool{}, kept: map[uzda.SessionID][]*job{},
 		// No effect is declared: a command may do anything, and gates judge it by its text.
 		spec: uzda.ToolSpec{Name: "shell", Description: text, Input: in.JSON(), Source: "built-in"},
 	}, nil

@@ -2,6 +2,8 @@ package shell
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -20,4 +22,18 @@ func (s *Shell) Try(ctx context.Context, id uzda.SessionID, dir, command string,
 	j.close()
 	res := s.result(j, r)
 	return r.ended == exited && r.code == 0 && r.signal == "", res.Blocks.String()
+}
+
+// Abort ends at once whatever runs, for a program that is about to exit: the calls
+// need not return.
+func (s *Shell) Abort() {
+	s.mu.Lock()
+	jobs := slices.Collect(maps.Keys(s.jobs))
+	for _, kept := range s.kept {
+		jobs = append(jobs, kept...)
+	}
+	s.mu.Unlock()
+	for _, j := range jobs {
+		j.signal(true)
+	}
 }

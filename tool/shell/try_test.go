@@ -2,6 +2,8 @@ package shell_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -34,5 +36,23 @@ func TestTry(t *testing.T) { // L8 case:T09
 	}
 	if at := s.tool.Place("s", dir); at != dir {
 		t.Errorf("the session went to %s", at)
+	}
+}
+
+// A program that must go at once leaves nothing behind that runs.
+func TestAbort(t *testing.T) { // L11
+	t.Parallel()
+	s := open(t, shell.Config{})
+	done := make(chan string, 1)
+	go func() {
+		text, _ := s.run("trap '' TERM INT; echo begun >begun; sleep 300 & sleep 300; sleep 300")
+		done <- text
+	}()
+	for _, err := os.Stat(filepath.Join(s.dir, "begun")); err != nil; _, err = os.Stat(filepath.Join(s.dir, "begun")) {
+		time.Sleep(5 * time.Millisecond)
+	}
+	s.tool.Abort()
+	if text := <-done; !strings.Contains(text, "ended by SIGKILL") {
+		t.Errorf("%s", text)
 	}
 }
