@@ -14,6 +14,16 @@ func (nobody) Check(context.Context, uzda.Action) (uzda.Verdict, error) {
 	return uzda.Verdict{Decision: uzda.Deny, Unattended: true, Reason: "nobody is there"}, nil
 }
 
+// planned denies in the mode plan.
+type planned struct{}
+
+func (planned) Check(_ context.Context, a uzda.Action) (uzda.Verdict, error) {
+	if a.Mode == "plan" {
+		return uzda.Verdict{Decision: uzda.Deny, Reason: "only a plan"}, nil
+	}
+	return uzda.Verdict{Decision: uzda.Ask, Reason: "rule"}, nil
+}
+
 // slowly is a gate that is asked beside the loop.
 type slowly struct{ uzda.Gate }
 
@@ -36,6 +46,7 @@ func TestBannedAfterApproval(t *testing.T) { // S1 rule 12
 		{"a ban", []uzda.Gate{asks("send"), denies("send")}, false},
 		{"a slow ban", []uzda.Gate{asks("send"), slowly{denies("send")}}, false},
 		{"nobody is there", []uzda.Gate{nobody{}}, true},
+		{"a stricter mode", []uzda.Gate{planned{}}, false},
 		{"nobody is there, and a ban", []uzda.Gate{nobody{}, denies("send")}, false},
 	} {
 		j, w := mem(), &world{}
@@ -45,7 +56,7 @@ func TestBannedAfterApproval(t *testing.T) { // S1 rule 12
 		u := run(t, r).Waits()[0]
 		post(t, j, uzda.Answered{ID: "a", Use: u.ID, Hash: u.Judged.Hash, Verdict: allow})
 		again := runner(w, j, calls("send"), bye)
-		again.Gates, again.Folded = c.then, faithful(t, j)
+		again.Gates, again.Folded, again.Mode = c.then, faithful(t, j), "plan"
 		s := run(t, again)
 		if got := w.ran("send") == 1; got != c.runs || reason(s) != uzda.EndTurn {
 			t.Errorf("%s: it ran: %t, want %t; %s", c.name, got, c.runs, reason(s))
@@ -75,4 +86,32 @@ func TestStuck(t *testing.T) { // L4 L8
 			t.Errorf("%s: %s", name, reason(s))
 		}
 	}
+}
+
+// Another reason to ask than the one that was approved is shown anew.
+func TestAnotherReason(t *testing.T) { // S1 rule 12
+	t.Parallel()
+	j, w := mem(), &world{}
+	post(t, j, hello("1"))
+	r := runner(w, j, calls("send"), bye)
+	r.Gates = []uzda.Gate{asks("send")}
+	u := run(t, r).Waits()[0]
+	post(t, j, uzda.Answered{ID: "a", Use: u.ID, Hash: u.Judged.Hash, Verdict: uzda.Verdict{Decision: uzda.Allow}})
+	r = runner(w, j, calls("send"), bye)
+	r.Gates = []uzda.Gate{doubts{}}
+	s := run(t, r)
+	if len(s.Waits()) != 1 || s.Waits()[0].Judged.Verdict.Reason != "a hook failed" || w.ran("send") != 0 {
+		t.Fatalf("%s, ran %s", reason(s), w.log())
+	}
+	post(t, j, uzda.Answered{ID: "b", Use: u.ID, Hash: u.Judged.Hash, Verdict: uzda.Verdict{Decision: uzda.Allow}})
+	if s = run(t, r); reason(s) != uzda.EndTurn || w.ran("send") != 1 {
+		t.Errorf("%s, ran %s", reason(s), w.log())
+	}
+}
+
+// doubts asks for a reason of its own.
+type doubts struct{}
+
+func (doubts) Check(_ context.Context, a uzda.Action) (uzda.Verdict, error) {
+	return uzda.Verdict{Decision: uzda.Ask, Reason: "a hook failed"}, nil
 }

@@ -125,9 +125,10 @@ func (r *run) use(u Open, input json.RawMessage, dir string) uzda.Use {
 }
 
 // recheck is the look right before an approved start: nil if it is still what was
-// approved, else the new judgement. The gates are asked once more, since a ban may
-// have come after the question. That they would ask again for the same reason, or
-// that nobody is there now to be asked, does not undo the answer.
+// approved, else the new judgement. The gates are asked once more, in the mode of
+// now, since a ban may have come after the question, or another reason to ask. That
+// they would ask for the same reason, or that nobody is there now to be asked, does
+// not undo the answer.
 func (r *run) recheck(ctx context.Context, u Open, b basis) []uzda.Body {
 	use := r.use(u, u.Args(), b.dir)
 	if _, hash, err := r.preview(ctx, use); err != nil || hash != u.Judged.Hash {
@@ -140,8 +141,12 @@ func (r *run) recheck(ctx context.Context, u Open, b basis) []uzda.Body {
 	if !bytes.Equal(u.Args(), u.Input) {
 		j.Input = u.Args()
 	}
+	b.mode = or(r.Mode, b.mode)
 	r.rule(ctx, &j, u, use, b)
-	if j.Verdict.Decision == uzda.Deny && !j.Verdict.Unattended {
+	switch v, old := j.Verdict, u.Judged.Verdict; {
+	case v.Decision == uzda.Deny && !v.Unattended:
+		return []uzda.Body{j}
+	case v.Decision == uzda.Ask && (v.Reason != old.Reason || v.Rule != old.Rule):
 		return []uzda.Body{j}
 	}
 	return nil
@@ -193,6 +198,7 @@ func (r *run) judge(ctx context.Context, u Open, b basis) []uzda.Body {
 // rule asks the gates; then what is unknown, and who could be asked, count.
 func (r *run) rule(ctx context.Context, j *uzda.Judged, u Open, use uzda.Use, b basis) {
 	raise := func(v uzda.Verdict, by string) {
+		v.Reason = strings.ToValidUTF8(v.Reason, "\uFFFD") // as it will be read again
 		surer := v.Decision == uzda.Deny && j.Verdict.Unattended && !v.Unattended
 		if v.Decision.Stricter(j.Verdict.Decision) || j.By == "" || surer {
 			j.Verdict, j.By = v, by

@@ -29,6 +29,7 @@ func (w *work) check(line string) (agent.Verifier, error) {
 	if err != nil {
 		return nil, fail(uzda.ConfigError, "install a POSIX shell", "verify (%s): %v", w.cfg.Origin("verify"), err)
 	}
+	w.checks = sh
 	w.aborts.add(sh.Abort)
 	w.closes = append(w.closes, sh.Close)
 	return check{line, sh}, nil

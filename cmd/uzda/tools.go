@@ -120,7 +120,7 @@ func (w *work) folders() (*hands, error) {
 // reap ends what commands of the session left running when their program was killed,
 // before this program runs any.
 func (r *runner) reap(ctx context.Context) {
-	old := !r.reaped && r.hands != nil && r.head > 0
+	old := !r.reaped && r.head > 0
 	if r.reaped = true; !old {
 		return
 	}
@@ -128,7 +128,14 @@ func (r *runner) reap(ctx context.Context) {
 	if err != nil {
 		return // whoever has it runs those commands; the run itself will say so
 	}
-	for _, l := range r.hands.shell.Reap(r.id) {
+	var left []string
+	if r.hands != nil {
+		left = r.hands.shell.Reap(r.id)
+	}
+	if r.checks != nil {
+		left = append(left, r.checks.Reap(r.id)...)
+	}
+	for _, l := range left {
 		fmt.Fprintln(r.err, "uzda: ended, since a command of this session had left it running:", safe(l))
 	}
 	_ = r.store.Release(context.WithoutCancel(ctx), r.id, epoch) // a lease ends by itself too

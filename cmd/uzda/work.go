@@ -23,6 +23,7 @@ import (
 	"github.com/uzda-dev/uzda/policy"
 	"github.com/uzda-dev/uzda/session"
 	"github.com/uzda-dev/uzda/sqlite"
+	"github.com/uzda-dev/uzda/tool/shell"
 )
 
 // work is what a command works with: settings and the store.
@@ -44,6 +45,7 @@ type work struct {
 	told      map[string]bool // what people were told once
 	dirOf     string          // the folder of the session; "": it has none yet
 	hands     *hands          // tools for folders
+	checks    *shell.Shell    // of the command that verifies; nil: there is none
 	closes    []func() error
 }
 

@@ -29,7 +29,7 @@ func (c *call) find() {
 	c.reads(roots...)
 	c.deepen()
 	table := strings.Fields(findTests)
-	var inner [][]arg
+	var inner []found
 	for list := words[n:]; len(list) > 0; {
 		w := list[0]
 		kind, ok := kindOf(table, w.Text)
@@ -57,7 +57,7 @@ func (c *call) find() {
 }
 
 // action judges what find does with what it finds.
-func (c *call) action(w arg, list, roots []arg, inner *[][]arg) []arg {
+func (c *call) action(w arg, list, roots []arg, inner *[]found) []arg {
 	switch w.Text {
 	case "-delete":
 		c.part.raise(Dangerous, "it removes what it finds")
@@ -99,7 +99,7 @@ func (c *call) action(w arg, list, roots []arg, inner *[][]arg) []arg {
 			}
 			return b
 		})
-		*inner = append(*inner, words)
+		*inner = append(*inner, found{words, w.Text == "-execdir" || w.Text == "-okdir"})
 		if end < len(list) {
 			end++
 		}
@@ -110,22 +110,31 @@ func (c *call) action(w arg, list, roots []arg, inner *[][]arg) []arg {
 	return list
 }
 
+// A found is what -exec starts for what was found.
+type found struct {
+	words []arg
+	there bool // in the folder of each, as by -execdir
+}
+
 // eachFound starts the programs of -exec.
-func (c *call) eachFound(inner [][]arg) {
+func (c *call) eachFound(inner []found) {
 	if len(inner) == 0 {
 		return
 	}
 	c.part.Wraps = true
 	c.inner = func(c *call) flow {
 		still := flow{c.sc.dirs, c.sc.dirs}
-		for _, words := range inner {
-			if len(words) == 0 {
+		for _, f := range inner {
+			if len(f.words) == 0 {
 				c.unsure("find starts a program that is not known")
 				continue
 			}
 			sc := c.sc
 			sc.in = feed{}
-			c.start1(words, sc, true)
+			if f.there {
+				sc.dirs = []string{""}
+			}
+			c.start1(f.words, sc, true)
 		}
 		return still
 	}

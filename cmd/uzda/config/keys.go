@@ -65,7 +65,7 @@ var keys = []Key{
 		loosens: always,
 		field:   func(c *Config) any { return &c.Agents }},
 	{Name: "dir", Kind: Path, Env: "UZDA_DIR", Flag: "dir", Example: ".",
-		Doc:     "The folder that the agent works on. With none it is the working directory.",
+		Doc:     "The folder that the agent works on. With none it is the working directory. Settings are read from the working directory upwards, not from here.",
 		loosens: outside,
 		field:   func(c *Config) any { return &c.Dir }},
 	{Name: "dirs", Kind: Paths, Env: "UZDA_DIRS", Flag: "add-dir", Example: "../shared",
