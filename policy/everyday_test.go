@@ -653,6 +653,14 @@ func TestNamesMadeBefore(t *testing.T) {
 		"cp -a a/b/c y && cat y/x":                                                 ask,
 		"cp src/a.ts y && cat y":                                                   allow,
 		"ln -s src/a.ts b.ts":                                                      allow,
+		// What comes later cannot change what was used before it.
+		"mkdir -p k && mv src/a.ts k/":     allow,
+		"mkdir -p k; mv src k":             allow,
+		"touch q && mv q r":                allow,
+		"cp src/a.ts b.ts && mv b.ts c.ts": allow,
+		"for i in 1 2; do touch q; ln -sf ../../other/secret.txt q; done": ask,
+		"touch q & ln -sf ../../other q":                                  ask,
+		"mv a/b k | touch k/x":                                            ask,
 	} {
 		if got := judge(t, g, in(dir, "shell", line)); got.Decision != want {
 			t.Errorf("%q: %s, want %s (%s)", line, got.Decision, want, got.Reason)

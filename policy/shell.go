@@ -208,9 +208,10 @@ func (u *subject) parts(rep command.Report) []part {
 			}
 		}
 	}
+	inOrder := u.inOrder(rep)
 	for i, p := range out {
 		for j := range out {
-			if j != i && p.brings() {
+			if j != i && p.brings() && (j > i || !inOrder) {
 				out[j].behind(p, moved)
 			}
 			if j != i {
@@ -219,6 +220,21 @@ func (u *subject) parts(rep command.Report) []part {
 		}
 	}
 	return out
+}
+
+// inOrder says for certain that each part runs once, after those before it: commands
+// with ; && || or line ends between, and nothing that could repeat or join them.
+func (u *subject) inOrder(rep command.Report) bool {
+	if slices.ContainsFunc(rep.Parts, func(p command.Part) bool { return p.Wraps || p.Level >= command.Unknown }) {
+		return false
+	}
+	plain := strings.NewReplacer("&&", ";", "||", ";").Replace(u.line)
+	if strings.ContainsAny(plain, "|&(){}`$<") {
+		return false
+	}
+	return !slices.ContainsFunc(strings.Fields(strings.ReplaceAll(plain, ";", " ")), func(w string) bool {
+		return slices.Contains([]string{"for", "while", "until", "select", "if", "case", "function", "trap", "coproc", "eval", "alias", "source", "."}, w)
+	})
 }
 
 // brings says whether a part may bring links to where it writes.
