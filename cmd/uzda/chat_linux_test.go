@@ -81,7 +81,7 @@ func TestChat(t *testing.T) { // L10 case:T12 case:T15
 	t.Parallel()
 	p := newProgram(t)
 	s := p.chats(`{"turns":[
-		{"thinking":"I greet.","text":"Dzień dobry, 你好 👋🏽\n\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m \u202egnp.exe"},
+		{"delay_ms":300,"thinking":"I greet.","text":"Dzień dobry, 你好 👋🏽\n\u001b]52;c;ZXZpbA==\u0007\u001b[2J\u009b31m \u202egnp.exe"},
 		{"text":"I note it.","calls":[{"name":"notes","input":{"op":"write","text":"\u001b[31mred"}},{"name":"nosuch","input":{"path":"/tmp/x"}}]},
 		{"text":"Noted."}]}`, "--session", "s")
 	s.slowly("Zażółć gęślą jaźń, 世界! 👨\u200d👩\u200d👧\r")

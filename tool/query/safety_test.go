@@ -203,7 +203,7 @@ func TestCancel(t *testing.T) {
 
 // Statements that would fill the memory are refused by SQLite's own limits. T2 case:C13
 func TestMemory(t *testing.T) {
-	db := open(t, build(t, filepath.Join(t.TempDir(), "shop.db"), fixture), query.Options{})
+	db := open(t, build(t, filepath.Join(t.TempDir(), "shop.db"), fixture), query.Options{Timeout: time.Minute}) // the machine may be busy
 	many := strings.TrimSuffix(strings.Repeat("hex(zeroblob(8000000)),", 500), ",")
 	peak := watch(t)
 	for _, sql := range []string{
