@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os/user"
@@ -12,7 +13,6 @@ import (
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
-	"github.com/uzda-dev/uzda/policy"
 )
 
 func (a *app) approveCommand() *cobra.Command {
@@ -66,13 +66,13 @@ func (w *work) answer(ctx context.Context, name string, uses []string, ans rulin
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(id, s, uses, ans)
+	chosen, err := w.waitingUses(id, s, uses, ans)
 	if err != nil {
 		return err
 	}
 	h := w.host(nil)
 	for _, u := range chosen {
-		rule := ruleFor(id, s, u)
+		rule := w.ruleFor(id, s, u)
 		if ans.scope == scopeRule {
 			if err := w.learn(rule); err != nil {
 				return err
@@ -114,13 +114,22 @@ const (
 	scopeRule    = "rule"
 )
 
-// ruleFor is the rule that an approval of more than once would give; "" where each
-// call must be looked at.
-func ruleFor(id uzda.SessionID, s *agent.State, u agent.Open) string {
+// ruleFor is the rule that an approval of more than once would give, by the rules and
+// folders of the settings; "" where each call must be looked at.
+func (w *work) ruleFor(id uzda.SessionID, s *agent.State, u agent.Open) string {
 	if u.Spec == nil {
 		return ""
 	}
-	return policy.Propose(uzda.Action{Session: id, Use: uzda.Use{Session: id, ID: u.ID, Name: u.Name, Input: u.Args(), Dir: s.Opened.Dir},
+	w.dirOf = cmp.Or(w.dirOf, s.Opened.Dir)
+	gate, err := w.rules()
+	if err != nil {
+		return "" // whoever runs the session says what is wrong
+	}
+	dir := s.Opened.Dir
+	if w.hands != nil && u.Name == "shell" {
+		dir = w.hands.shell.Place(id, dir)
+	}
+	return gate.Propose(uzda.Action{Session: id, Use: uzda.Use{Session: id, ID: u.ID, Name: u.Name, Input: u.Args(), Dir: dir},
 		Spec: *u.Spec, Dir: s.Opened.Dir, Mode: s.Gear.Mode})
 }
 
@@ -158,8 +167,8 @@ func (w *work) learn(rule string) error {
 	return nil
 }
 
-// choose finds the calls that an answer is for.
-func choose(id uzda.SessionID, s *agent.State, uses []string, ans ruling) ([]agent.Open, error) {
+// waitingUses finds the calls that an answer is for.
+func (w *work) waitingUses(id uzda.SessionID, s *agent.State, uses []string, ans ruling) ([]agent.Open, error) {
 	waiting := s.Waits()
 	if len(waiting) == 0 {
 		return nil, fail(uzda.ConfigError, "`uzda show "+string(id)+"` shows where it is", "nothing waits for approval in session %s", id)
@@ -185,7 +194,7 @@ func choose(id uzda.SessionID, s *agent.State, uses []string, ans ruling) ([]age
 		if ans.hash != "" && ans.hash != u.Judged.Hash {
 			return nil, fail(uzda.ConfigError, "look at it again: uzda show "+string(id), "use %s is no longer what was shown: its hash is %s", u.ID, u.Judged.Hash)
 		}
-		if (ans.scope == scopeSession || ans.scope == scopeRule) && ruleFor(id, s, u) == "" {
+		if (ans.scope == scopeSession || ans.scope == scopeRule) && w.ruleFor(id, s, u) == "" {
 			return nil, fail(uzda.ConfigError, "approve it once", "no rule fits use %s of %s: it is approved call by call", u.ID, u.Name)
 		}
 	}

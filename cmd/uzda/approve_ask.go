@@ -52,7 +52,7 @@ func (r *runner) questions(ctx context.Context, s *agent.State) ([]question, err
 			q.child = of.Opened.Agent
 		}
 		q.use = of.Waits()[i]
-		q.view, q.rule = viewOf(q.use), ruleFor(q.session, of, q.use)
+		q.view, q.rule = viewOf(q.use), r.ruleFor(q.session, of, q.use)
 		out = append(out, q)
 	}
 	return out, nil
