@@ -116,6 +116,9 @@ type (
 		Limits    Limits     `json:"limits"`
 		Verify    string     `json:"verify,omitempty"` // what checks the end, in words
 		MayBeMute bool       `json:"may_be_mute,omitempty"`
+		// Budget is how many tokens of the window requests are to stay under; 0: the
+		// view is edited by people only.
+		Budget int `json:"budget,omitempty"`
 	}
 	// Asked is written before a request is sent.
 	Asked struct {
@@ -151,16 +154,20 @@ type (
 		Once    bool    `json:"once,omitempty"`
 	}
 	// Edited is one splice of the view: the messages From to To (numbers of
-	// events) are replaced by With. Clear, dedupe, compact and undo differ only
-	// in What.
+	// events) are replaced by With. Clear, dedupe, compact, handover and undo differ
+	// only in What.
 	Edited struct {
 		ID   string  `json:"id,omitempty"`
 		What string  `json:"what"`
 		From Seq     `json:"from"`
 		To   Seq     `json:"to"`
 		With []Entry `json:"with"`
-		Undo Seq     `json:"undo,omitempty"` // the edit that this one takes back
-		By   string  `json:"by,omitempty"`
+		// Only: of the messages From to To, those with the numbers of With are
+		// replaced, each by its own, and the others stay.
+		Only  bool    `json:"only,omitempty"`
+		Undo  Seq     `json:"undo,omitempty"` // the edit that this one takes back
+		By    string  `json:"by,omitempty"`
+		Saved *Saving `json:"saved,omitempty"`
 	}
 	// Parked says what the session waits for.
 	Parked struct {
@@ -197,6 +204,10 @@ type (
 		Active time.Duration `json:"active,omitempty"` // nanoseconds
 		// Unknown: Cost is at the dearest price that is known.
 		Unknown bool `json:"price_unknown,omitempty"`
+		// Tokens and Window are what the provider says of a request that did not fit;
+		// see ProviderError.
+		Tokens int `json:"tokens,omitempty"`
+		Window int `json:"window,omitempty"`
 	}
 	// Said is a whole reply as it joins the view, with what it cost. They are one
 	// event, so that every prefix of an append is a valid state.
@@ -227,6 +238,31 @@ type (
 		Pending *Pending      `json:"pending,omitempty"`
 		Fatal   string        `json:"fatal,omitempty"` // the Go error that stops the turn
 		Active  time.Duration `json:"active,omitempty"`
+	}
+	// Missed is a move of a planner that came to nothing: the view stayed as it was.
+	Missed struct {
+		Ask  int    `json:"ask"`
+		What string `json:"what"`
+		Why  string `json:"why"`
+	}
+	// Weighed is what fills the window before an ask: at the beginning of a turn,
+	// and whenever the view was edited. Percentages are of Budget, where it is not
+	// known of Window, else of Total.
+	Weighed struct {
+		Ask     int      `json:"ask,omitempty"`
+		Items   []Weight `json:"items"`
+		Total   int      `json:"total"`  // tokens
+		Window  int      `json:"window"` // 0: not known
+		Budget  int      `json:"budget"` // 0: not known
+		Percent float64  `json:"percent"`
+		State   string   `json:"state"` // ok, warning, hard or unknown
+		// Factor is what the provider counted over what was estimated for the same
+		// request; Calibrated says that there was such a count.
+		Factor     float64 `json:"factor"`
+		Calibrated bool    `json:"calibrated"`
+		// Fixed is the percentage of system prompt and tools, which no edit frees, of
+		// the window.
+		Fixed float64 `json:"fixed_percent"`
 	}
 	// Verified is the verdict on what the model took for its end. Blocks go back
 	// to it where the check failed.
@@ -286,6 +322,8 @@ func (Said) Kind() string      { return "said" }
 func (Used) Kind() string      { return "used" }
 func (Returned) Kind() string  { return "returned" }
 func (Verified) Kind() string  { return "verified" }
+func (Missed) Kind() string    { return "missed" }
+func (Weighed) Kind() string   { return "weighed" }
 func (u Unread) Kind() string  { return u.Name }
 func (e Erased) Kind() string  { return e.Name }
 func (Streaming) Kind() string { return "streaming" }
@@ -342,6 +380,7 @@ var codecs = map[string]codec{
 	"parked": of[Parked](ClassDecision, false), "ended": of[Ended](ClassDecision, true),
 	"tried": of[Tried](ClassOutcome, false), "broken": of[Broken](ClassOutcome, true), "said": of[Said](ClassOutcome, true),
 	"used": of[Used](ClassOutcome, true), "returned": of[Returned](ClassOutcome, true), "verified": of[Verified](ClassOutcome, true),
+	"missed": of[Missed](ClassOutcome, true), "weighed": of[Weighed](ClassOutcome, false),
 	"streaming": {class: ClassTransient}, "restarted": {class: ClassTransient},
 }
 

@@ -295,7 +295,10 @@ type ProviderError struct {
 	Wait    time.Duration // how long the provider asks to wait; 0: it does not say
 	Again   Again         // what the provider says of trying again
 	Usage   Usage         // at least this was used, where the provider said so before it failed
-	Err     error
+	// Tokens is the input of a request that did not fit, as the provider counts it or
+	// at least, and Window what may be sent; 0: it does not say.
+	Tokens, Window int
+	Err            error
 }
 
 // Again is whether a request may be sent again.

@@ -21,22 +21,19 @@ type Agent struct {
 
 	Mode       string   // permission mode, for gates and for people
 	Unattended bool     // nobody can be asked: what would ask is denied
-	Planner    Planner  // nil: the view is never edited
+	Planner    Planner  // nil: the view is edited by people only
+	Budget     int      // tokens that requests are to stay under, for the planner; 0: see Budget
 	Verify     Verifier // nil: the end is not checked
 	MayBeMute  bool     // an empty reply is an answer
 }
 
-// A Planner proposes edits of what the model sees, before an ask. They are
-// journalled before they count, and an edit that may not be made is left out.
+// A Planner proposes edits of what the model sees. It is asked beside the loop
+// before the first request of a turn, before each that is near the budget, and
+// after one that the provider refused as too long. Its edits are journalled before
+// they count; one that may not be made is left out. It must be safe for concurrent
+// use by several sessions.
 type Planner interface {
-	Plan(ctx context.Context, v View, budget int) ([]uzda.Edited, error)
-}
-
-// View is what a planner sees.
-type View struct {
-	Entries []uzda.Entry // not to be changed
-	Tokens  int          // of the next request, as far as is known
-	Model   uzda.ModelInfo
+	Plan(ctx context.Context, v uzda.View) (uzda.Plan, error)
 }
 
 // A Slow gate needs I/O: it is asked beside the loop, and the outcome of

@@ -22,6 +22,9 @@ func (r *run) request(s *State, a uzda.Asked) *uzda.Request {
 // asking is one ask with all its attempts.
 type asking struct {
 	*run
+	key      string // of what is in flight
+	model    uzda.Model
+	name     string // of its holds
 	a        uzda.Asked
 	info     uzda.ModelInfo // of the attempt in flight
 	hold     uzda.Hold      // of the attempt in flight; no ID: none
@@ -29,6 +32,7 @@ type asking struct {
 	shown    int       // bytes of deltas of the attempt in flight
 	waits    time.Time // until then the attempt in flight is not sent
 	crew     *crew
+	took     func(uzda.Used, *uzda.Settlement) // see side; nil: bodies land
 }
 
 // ask streams one reply. It never fails: what goes wrong is part of the body.
@@ -89,7 +93,7 @@ func (k *asking) landed(b uzda.Body, cost uzda.Money) landed {
 // once the ledger has taken the new attempt.
 func (k *asking) attempts(ctx context.Context, req *uzda.Request) iter.Seq2[uzda.Chunk, error] {
 	return func(yield func(uzda.Chunk, error) bool) {
-		for c, err := range k.Model.Stream(ctx, req) {
+		for c, err := range k.model.Stream(ctx, req) {
 			if a, ok := c.(uzda.Attempt); ok && err == nil {
 				err = k.again(context.WithoutCancel(ctx), a)
 			}
@@ -107,6 +111,9 @@ func (k *asking) again(ctx context.Context, a uzda.Attempt) error {
 	k.shown, k.waits = 0, k.now().Add(time.Duration(a.WaitMS)*time.Millisecond)
 	a.Error = k.brief(a.Error)
 	bodies := []uzda.Body{uzda.Tried{Ask: k.a.Ordinal, Attempt: a}}
+	if k.took != nil { // only what is paid counts there
+		bodies = nil
+	}
 	var cost uzda.Money
 	if a.Usage.Total() > 0 {
 		u := uzda.Used{For: "retry", Model: k.info.ID, Usage: a.Usage}
@@ -114,9 +121,15 @@ func (k *asking) again(ctx context.Context, a uzda.Attempt) error {
 		var known bool
 		u.Cost, known = k.price(k.info, u.Usage)
 		u.Unknown, cost = !known, u.Cost
-		bodies = append(bodies, u)
+		if k.took != nil {
+			k.took(u, nil)
+		} else {
+			bodies = append(bodies, u)
+		}
 	}
-	k.begin(k.arrive(k.crew, landed{key: "ask", more: true, bodies: bodies}))
+	if len(bodies) > 0 {
+		k.begin(k.arrive(k.crew, landed{key: k.key, more: true, bodies: bodies}))
+	}
 	if k.hold.ID != "" {
 		if err := k.ledger.Settle(ctx, uzda.Settlement{ID: k.hold.ID, Spent: cost}); err != nil {
 			return &uzda.ProviderError{Code: codeStore, Message: "settle an attempt: " + err.Error(), Err: err}
@@ -130,7 +143,7 @@ func (k *asking) again(ctx context.Context, a uzda.Attempt) error {
 	if amount == 0 || k.ledger == nil {
 		return nil
 	}
-	hold := uzda.Hold{ID: fmt.Sprintf("%s/%d.%d.%d", k.id, k.epoch, k.a.Ordinal, a.N), Amount: amount, Accounts: k.accounts}
+	hold := uzda.Hold{ID: fmt.Sprintf("%s/%d.%s.%d", k.id, k.epoch, k.name, a.N), Amount: amount, Accounts: k.accounts}
 	if err := k.ledger.Reserve(ctx, hold); errors.Is(err, uzda.ErrBudget) {
 		return &uzda.ProviderError{Code: codeBudget, Message: err.Error(), Hint: hintOver[uzda.MaxCost], Err: err}
 	} else if err != nil {
@@ -151,11 +164,12 @@ func (k *asking) warn(ctx context.Context, w uzda.Warning) {
 
 // Codes of a reply that did not come, besides those of [uzda.ProviderError].
 const (
-	codeCut    = "cut"      // the stream ended without a stop: it is asked for once more
-	codeLost   = "network"  // nothing came
-	codeCrash  = "internal" // the adapter panicked
-	codeBudget = "budget"   // the next attempt did not fit
-	codeStore  = "storage"  // the ledger failed
+	codeCut     = "cut"      // the stream ended without a stop: it is asked for once more
+	codeLost    = "network"  // nothing came
+	codeCrash   = "internal" // the adapter panicked
+	codeBudget  = "budget"   // the next attempt did not fit
+	codeContext = "context"  // the request is too long for the model
+	codeStore   = "storage"  // the ledger failed
 )
 
 // broken describes a reply that did not come. Providers charge for what they
@@ -168,6 +182,7 @@ func (k *asking) broken(ctx context.Context, reply uzda.Reply, err error) landed
 	var p *uzda.ProviderError
 	if errors.As(err, &p) {
 		b.Code, b.Error, b.Hint = p.Code, p.Error(), p.Hint
+		b.Tokens, b.Window = min(max(p.Tokens, 0), maxCount), min(max(p.Window, 0), maxCount)
 		if b.Usage == (uzda.Usage{}) {
 			b.Usage = p.Usage
 		}

@@ -14,6 +14,7 @@ type counted struct{ ask, tokens int }
 const (
 	leastReply = 1024 // tokens: with less room a request is not worth sending
 	rateGuess  = 333  // tokens for 1,000 bytes, until a provider has counted some
+	maxRate    = 4000 // tokens for 1,000 bytes, of a provider that counts in its own way
 	calibrated = 400  // bytes from which on a count tells something of the rate
 )
 
@@ -56,7 +57,7 @@ func (s *State) calibrate(u uzda.Usage) {
 	if u.AtLeast || u.Context() == 0 || bytes < calibrated || tokens <= 0 {
 		return
 	}
-	rate := min(max(tokens*1000/bytes, 50), 1000)
+	rate := min(max(tokens*1000/bytes, 50), maxRate)
 	if s.Rate > 0 {
 		rate = (3*s.Rate + rate) / 4
 	}
@@ -74,8 +75,11 @@ func (s *State) most() int {
 
 // size is the size of the request of ask n, as well as it is known.
 func (r *run) size(s *State, n int) int {
-	if r.counted.ask == n && r.counted.tokens > 0 {
+	switch {
+	case r.counted.ask == n && r.counted.tokens > 0:
 		return r.counted.tokens
+	case r.plan.weighs(n) && (s.Rate == 0 || len(r.plan.Edits) > 0): // better than by the bytes
+		return r.plan.Weighed.Total
 	}
 	return s.projected()
 }
@@ -87,7 +91,7 @@ func (r *run) counts(s *State, n int) bool {
 	if _, ok := r.Model.(uzda.Counter); !ok || r.counted.ask == n {
 		return false
 	}
-	tokens, window := s.projected(), s.Gear.Model.Window
+	tokens, window := r.size(s, n), s.window()
 	return r.broke != nil || window > 0 && tokens > window*4/5 && tokens-s.Size > window/50
 }
 
@@ -114,11 +118,11 @@ func (r *run) count(ctx context.Context, s *State, a uzda.Asked) {
 
 // tooLarge ends a turn whose next request would leave no room for a reply, or is
 // far over the window even if the estimate is wrong by half.
-func tooLarge(info uzda.ModelInfo, tokens int, counted bool) uzda.Body {
+func tooLarge(info uzda.ModelInfo, window, tokens int, counted bool) uzda.Body {
 	how := "by an estimate"
 	if counted {
 		how = "by the provider's count"
 	}
-	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, %s, and the window of %s holds %d", tokens, how, info.ID, info.Window),
+	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, %s, and the window of %s holds %d", tokens, how, info.ID, window),
 		"begin a new session, or use a model with a larger window")[0].Body
 }

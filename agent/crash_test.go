@@ -243,7 +243,7 @@ func TestRandomStories(t *testing.T) {
 					r.Gates = append(r.Gates, slowGate{})
 				}
 				if rnd.IntN(2) == 0 {
-					r.Planner = clearer{}
+					r.Planner, r.Budget = clearer{asks: rnd.IntN(2) == 0}, 1
 				}
 				r.Tools = append(r.Tools,
 					w.tool("child", uzda.Effects{Idempotent: true}, func(_ context.Context, u uzda.Use) (uzda.Result, error) {
@@ -319,11 +319,24 @@ func deliver(t testing.TB, j uzda.Journal) {
 	}
 }
 
-// clearer clears the results of all but the last step.
-type clearer struct{}
+// clearer clears the results of all but the last step, or becomes a summary of them
+// that a model has made beside the session.
+type clearer struct{ asks bool }
 
-func (clearer) Plan(_ context.Context, v agent.View, _ int) ([]uzda.Edited, error) {
+func (c clearer) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 	var edits []uzda.Edited
+	if c.asks {
+		by := script.Model{Agents: map[string]script.Agent{"summary": {Turns: []script.Turn{{Text: "so far"}}}}}
+		reply, err := v.Side(ctx, by, &uzda.Request{Agent: uzda.SummaryAgent, Max: 10, Ask: 1})
+		if err != nil {
+			return uzda.Plan{Missed: []uzda.Missed{{What: uzda.MoveCompact, Why: err.Error()}}}, nil
+		}
+		if v.Fixed == 0 {
+			return uzda.Plan{}, nil
+		}
+		return uzda.Plan{Edits: []uzda.Edited{{What: uzda.MoveCompact, From: v.Entries[0].Seq, To: v.Entries[v.Fixed-1].Seq,
+			With: []uzda.Entry{{Seq: v.Entries[0].Seq, Message: uzda.Message{Role: uzda.User, Blocks: reply.Message.Blocks}}}}}}, nil
+	}
 	for _, e := range v.Entries[:max(0, len(v.Entries)-2)] {
 		m := uzda.Message{Role: uzda.User}
 		for _, r := range e.Message.Results() {
@@ -336,7 +349,7 @@ func (clearer) Plan(_ context.Context, v agent.View, _ int) ([]uzda.Edited, erro
 			edits = append(edits, uzda.Edited{What: "clear", From: e.Seq, To: e.Seq, With: []uzda.Entry{{Seq: e.Seq, Message: m}}})
 		}
 	}
-	return edits, nil
+	return uzda.Plan{Edits: edits}, nil
 }
 
 // The store fails in the middle, as with a full disk: Run says so, nothing that

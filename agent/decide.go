@@ -46,25 +46,19 @@ func (r *run) decide(ctx context.Context, f *State, m Move) ([]uzda.Body, error)
 
 // asked plans edits and then asks, in one commit.
 func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
-	var bodies []uzda.Body
-	if n := f.Asks + 1; r.Planner != nil && r.planned != n {
-		v := View{Entries: f.View[:len(f.View):len(f.View)], Tokens: f.projected(), Model: f.Gear.Model}
-		if len(f.View) > len(r.s.View) { // what is only staged is written again when it is recorded
-			v.Entries = slices.Clone(f.View)
-		}
-		r.beside(ctx, "plan", func(ctx context.Context) landed { return r.planFor(ctx, n, v) })
+	n := f.Asks + 1
+	if r.Planner != nil && r.plan.ask != n && f.wantsPlan() {
+		r.planFor(ctx, f, n, m.Tail)
 		return nil
 	}
-	g := f
-	for _, e := range r.plan {
-		if g.CanEdit(e) != nil {
-			continue
-		}
-		bodies = append(bodies, e)
-		g = g.Fork()
-		g.Fold(uzda.Event{Seq: g.Head + 1, Body: e})
+	bodies, g := r.edits(f, n)
+	if end := r.plan.end(n); end != nil {
+		return append(bodies, *end)
 	}
-	info, n := f.Gear.Model, f.Asks+1
+	if f.Turn.Refusals > 0 && g.nextHash() == f.Turn.Refused {
+		return append(bodies, refusedAgain(f))
+	}
+	info, window := f.Gear.Model, g.window()
 	tokens, most := r.size(g, n), g.most()
 	if r.counts(g, n) {
 		r.count(ctx, g, uzda.Asked{Ordinal: n, Model: info.ID, Tail: m.Tail, Max: most})
@@ -73,11 +67,11 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 	if r.broke != nil {
 		return r.tooDear(f)
 	}
-	if info.Window > 0 {
-		room := info.Window - tokens
+	if window > 0 {
+		room := window - tokens
 		sure := r.counted.ask == n && r.counted.tokens > 0
-		if room < leastReply && sure || tokens > 2*info.Window {
-			return []uzda.Body{tooLarge(info, tokens, sure)}
+		if room < leastReply && (sure || r.plan.weighs(n)) || tokens > 2*window {
+			return append(bodies, tooLarge(info, window, tokens, sure))
 		}
 		most = min(most, max(room, leastReply))
 	}
@@ -113,18 +107,6 @@ func accountOf(name string) string {
 		return "the day"
 	}
 	return name
-}
-
-// planFor never fails: a planner that errs or crashes plans nothing.
-func (r *run) planFor(ctx context.Context, n int, v View) (l landed) {
-	l.planned = n
-	defer func() {
-		if p := recover(); p != nil {
-			l.err = fmt.Errorf("the planner crashed: %v", p)
-		}
-	}()
-	l.plan, l.err = r.Planner.Plan(ctx, v, v.Model.Window)
-	return l
 }
 
 // due is what a use gets whose time has come.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -17,9 +18,14 @@ func (s *State) CanEdit(b uzda.Edited) error {
 	if from < 0 || to < from {
 		return fmt.Errorf("edit %s: no messages %d to %d in the view", b.What, b.From, b.To)
 	}
+	for i, e := range b.With {
+		if at := s.at(e.Seq); b.Only && (at < from || at > to || slices.ContainsFunc(b.With[:i], func(o uzda.Entry) bool { return o.Seq == e.Seq })) {
+			return fmt.Errorf("edit %s: message %d is not one of %d to %d, or stands twice", b.What, e.Seq, b.From, b.To)
+		}
+	}
 	for _, e := range s.View[to+1:] {
 		if e.Message.Role == uzda.Assistant {
-			return uzda.Valid(s.spliced(from, to, b.With))
+			return uzda.Valid(s.spliced(from, to, b, b.With))
 		}
 	}
 	return fmt.Errorf("edit %s: it touches the last assistant message", b.What)
@@ -29,28 +35,45 @@ func (s *State) edit(seq uzda.Seq, b uzda.Edited) {
 	from, to := s.span(b)
 	with := slices.Clone(b.With)
 	for i := range with {
-		if b.What != "undo" {
+		if b.What != uzda.MoveUndo {
 			with[i].Edit = seq
 		}
 	}
-	view := s.spliced(from, to, with)
+	switch b.What {
+	case uzda.MoveCompact:
+		s.Compacted, s.Missed = s.Compacted+1, 0
+	case uzda.MoveHandover:
+		s.Compacted, s.Missed = 0, 0
+	}
+	view := s.spliced(from, to, b, with)
 	s.Hash, s.Gen = "", s.Gen+1
 	s.View = make([]uzda.Entry, 0, len(view)+16)
-	s.Size, s.Grown = 0, 0 // counted anew: the provider's count was of another view
+	s.Size, s.Grown, s.Used = 0, 0, uzda.Usage{} // counted anew: the provider's count was of another view
 	for _, e := range view {
 		s.join(e)
 	}
 }
 
-func (s *State) spliced(from, to int, with []uzda.Entry) []uzda.Entry {
-	return slices.Concat(s.View[:from], with, s.View[to+1:])
+// spliced is the view with the messages from to to replaced as b says, by with.
+func (s *State) spliced(from, to int, b uzda.Edited, with []uzda.Entry) []uzda.Entry {
+	if !b.Only {
+		return slices.Concat(s.View[:from], with, s.View[to+1:])
+	}
+	view := slices.Clone(s.View)
+	for _, e := range with {
+		view[s.at(e.Seq)] = e
+	}
+	return view
 }
 
-func (s *State) span(b uzda.Edited) (from, to int) {
-	at := func(seq uzda.Seq) int {
-		return slices.IndexFunc(s.View, func(e uzda.Entry) bool { return e.Seq == seq })
+func (s *State) span(b uzda.Edited) (from, to int) { return s.at(b.From), s.at(b.To) }
+
+// at is the place of a message in the view, -1 if it is not there.
+func (s *State) at(seq uzda.Seq) int {
+	if i, ok := slices.BinarySearchFunc(s.View, seq, func(e uzda.Entry, n uzda.Seq) int { return cmp.Compare(e.Seq, n) }); ok {
+		return i
 	}
-	return at(b.From), at(b.To)
+	return slices.IndexFunc(s.View, func(e uzda.Entry) bool { return e.Seq == seq })
 }
 
 // Edit makes one edit for a person, while no runner has the session.
@@ -90,24 +113,32 @@ func (r *Runner) Edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uz
 func Undo(ctx context.Context, j uzda.Journal, id uzda.SessionID, seq uzda.Seq) (uzda.Edited, error) {
 	s := &State{}
 	var before []uzda.Entry
+	only := false
 	for e, err := range j.Read(ctx, id, 0) {
 		if err != nil {
 			return uzda.Edited{}, fmt.Errorf("undo edit %d of session %s: %w", seq, id, err)
 		}
 		if b, ok := e.Body.(uzda.Edited); ok && e.Seq == seq {
 			if from, to := s.span(b); from >= 0 && to >= from {
-				before = slices.Clone(s.View[from : to+1])
+				before, only = slices.Clone(s.View[from:to+1]), b.Only
 			}
 		}
 		s.Fold(e)
 	}
-	undo := uzda.Edited{What: "undo", With: before, Undo: seq}
+	undo := uzda.Edited{What: uzda.MoveUndo, Only: only, Undo: seq}
+	still := map[uzda.Seq]bool{}
 	for _, e := range s.View {
 		if e.Edit == seq {
+			still[e.Seq] = true
 			if undo.From == 0 {
 				undo.From = e.Seq
 			}
 			undo.To = e.Seq
+		}
+	}
+	for _, e := range before {
+		if !only || still[e.Seq] { // what was edited again stays as it is
+			undo.With = append(undo.With, e)
 		}
 	}
 	if before == nil || undo.From == 0 {

@@ -19,7 +19,7 @@ func TestEdits(t *testing.T) { // C2 C5
 	j, w := mem(), &world{pre: "1"}
 	post(t, j, hello("1"))
 	r := runner(w, j, calls("read"), calls("look"), calls("read", "send"), bye)
-	r.Gates, r.Planner, r.Folded = []uzda.Gate{asks("send")}, clearer{}, faithful(t, j)
+	r.Gates, r.Planner, r.Budget, r.Folded = []uzda.Gate{asks("send")}, clearer{}, 1, faithful(t, j)
 	s := run(t, r)
 	if reason(s) != uzda.WaitApproval || s.Gen != 1 || results(s)[0].Blocks.String() != "[cleared]" {
 		t.Fatalf("%s, gen %d, %+v", reason(s), s.Gen, results(s))
@@ -67,21 +67,21 @@ func TestEdits(t *testing.T) { // C2 C5
 func TestPlannerBeside(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]agent.Planner{
-		"disturbed": planner(func(j uzda.Journal, v agent.View) ([]uzda.Edited, error) {
+		"disturbed": planner(func(j uzda.Journal, v uzda.View) (uzda.Plan, error) {
 			if _, err := j.Append(context.Background(), sid, uzda.At{Head: uzda.AnyHead}, hello("meanwhile")); err != nil {
-				return nil, err
+				return uzda.Plan{}, err
 			}
-			return clearer{}.Plan(context.Background(), v, 0)
+			return clearer{}.Plan(context.Background(), v)
 		}),
-		"fails":   planner(func(uzda.Journal, agent.View) ([]uzda.Edited, error) { return nil, errors.New("no") }),
-		"crashes": planner(func(uzda.Journal, agent.View) ([]uzda.Edited, error) { panic("plan") }),
+		"fails":   planner(func(uzda.Journal, uzda.View) (uzda.Plan, error) { return uzda.Plan{}, errors.New("no") }),
+		"crashes": planner(func(uzda.Journal, uzda.View) (uzda.Plan, error) { panic("plan") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			j, w := mem(), &world{}
 			post(t, j, hello("1"))
 			r := runner(w, j, calls("read"), calls("look"), bye)
-			r.Planner, r.Folded = planning{p, j}, faithful(t, j)
+			r.Planner, r.Budget, r.Folded = planning{p, j}, 1, faithful(t, j)
 			r.Poll = time.Hour // only the conflict tells it
 			s := run(t, r)
 			valid(t, s)
@@ -92,16 +92,16 @@ func TestPlannerBeside(t *testing.T) {
 	}
 }
 
-type planner func(uzda.Journal, agent.View) ([]uzda.Edited, error)
+type planner func(uzda.Journal, uzda.View) (uzda.Plan, error)
 
-func (planner) Plan(context.Context, agent.View, int) ([]uzda.Edited, error) { return nil, nil }
+func (planner) Plan(context.Context, uzda.View) (uzda.Plan, error) { return uzda.Plan{}, nil }
 
 type planning struct {
 	p agent.Planner
 	j uzda.Journal
 }
 
-func (p planning) Plan(_ context.Context, v agent.View, _ int) ([]uzda.Edited, error) {
+func (p planning) Plan(_ context.Context, v uzda.View) (uzda.Plan, error) {
 	return p.p.(planner)(p.j, v)
 }
 

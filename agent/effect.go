@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -111,7 +112,7 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 	case uzda.Asked:
 		req := r.request(r.s, b)
 		r.hand.Asking = true
-		k := &asking{run: r, a: b, info: r.s.Gear.Model, hold: b.Hold, accounts: b.Hold.Accounts, crew: r.crew}
+		k := &asking{run: r, key: "ask", model: r.Model, name: strconv.Itoa(b.Ordinal), a: b, info: r.s.Gear.Model, hold: b.Hold, accounts: b.Hold.Accounts, crew: r.crew}
 		if k.accounts == nil { // the first attempt is free; one that falls back need not be
 			k.accounts = r.accounts(r.s)
 		}
@@ -123,7 +124,7 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 		if r.Redact != nil {
 			use.Input = r.Redact.Reveal(use.Input)
 		}
-		tool, limit := r.tools[u.Name], r.s.Gear.Limits.Output
+		tool, limit := r.tools[u.Name], r.s.output(len(r.s.Uses))
 		r.hand.Uses[b.Use], r.names[b.Use] = true, u.Name
 		r.fly(ctx, "use "+string(b.Use), func(ctx context.Context) landed {
 			return landed{use: use.ID, bodies: []uzda.Body{r.call(ctx, tool, use, limit)}}

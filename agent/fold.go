@@ -17,6 +17,9 @@ func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 	case uzda.Broken:
 		s.pay(b.Usage, b.Cost, b.Unknown)
 		s.Turn.Active += b.Active
+		if b.Code == codeContext && s.Ask != nil {
+			s.tooLong(b)
+		}
 		s.Ask, s.Turn.Broke, s.Turn.Cuts = nil, b, s.Turn.Cuts+1
 	case uzda.Said:
 		s.said(seq, b)
@@ -50,7 +53,6 @@ func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 		if s.Turn.Verified = b.OK; !b.OK {
 			s.Turn.Rejected, s.Turn.Final, s.Stop = s.Turn.Rejected+1, false, ""
 			s.Turn.Reject = uzda.Clip(b.Blocks.String(), rejectSize)
-			s.Turn.Checks = append(s.Turn.Checks[:len(s.Turn.Checks):len(s.Turn.Checks)], seq)
 			s.join(uzda.Entry{Seq: seq, Message: uzda.Message{Role: uzda.User, Blocks: b.Blocks}})
 		}
 	}
@@ -68,7 +70,10 @@ func (s *State) answered(b uzda.Answered) {
 }
 
 func (s *State) equip(b uzda.Equipped) {
-	s.Gear, s.GearGen = b, s.GearGen+1
+	if b.Model.ID != s.Gear.Model.ID { // what it takes is another matter
+		s.Most = 0
+	}
+	s.Gear, s.GearGen, s.Used = b, s.GearGen+1, uzda.Usage{}
 	h := newSum()
 	h.put(b.Model.ID, b.System)
 	for _, t := range b.Tools {
@@ -89,6 +94,7 @@ func (s *State) asked(b uzda.Asked) {
 			rest = append(rest, m)
 		} else {
 			s.join(m.Entry)
+			s.Turn.Task = append(s.Turn.Task[:len(s.Turn.Task):len(s.Turn.Task)], m.Message.String())
 		}
 	}
 	s.Inbox = rest
@@ -122,7 +128,7 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 			total = a.Tokens - a.Max + b.Usage.Output
 		}
 	}
-	s.Ask, s.Turn.Cuts = nil, 0
+	s.Ask, s.Turn.Cuts, s.Turn.Refusals, s.Used = nil, 0, 0, b.Usage
 	s.pay(b.Usage, b.Cost, b.Unknown)
 	s.Turn.Active += b.Active
 	s.calibrate(b.Usage)
@@ -301,6 +307,7 @@ func (s *State) end(b uzda.Ended) {
 		until = s.Head
 	}
 	s.Last = s.Turn
+	s.Last.Task = nil
 	s.Ended, s.Ask, s.Parked, s.Cancel, s.Why, s.Stop, s.Raw = &b, nil, nil, 0, "", "", ""
 	s.Turn = Turn{}
 	// What was posted before the cancel is part of what was cancelled: it is

@@ -33,6 +33,9 @@ func (r *run) limits() uzda.Limits { return merge(r.s.Opened.Budget, r.Limits).O
 func (r *run) gear() uzda.Equipped {
 	g := uzda.Equipped{Model: r.info(), Params: r.Params, System: r.own(r.System), Mode: r.Mode,
 		Limits: r.limits(), MayBeMute: r.MayBeMute}
+	if r.Planner != nil {
+		g.Budget = budgetOf(r.Budget, g.Model.Window)
+	}
 	if r.Verify != nil {
 		g.Verify = r.own(r.Verify.String())
 	}

@@ -27,12 +27,12 @@ func (r *run) land(l landed) {
 		delete(r.hand.Judging, l.use)
 		r.ruled[l.use] = *l.ruling
 		return
-	case l.key == "plan":
+	case l.key == "plan" && !l.more:
 		r.hand.Beside = false
 		if l.err != nil && r.s.Cancel == 0 {
 			r.debug("the planner failed", "session", r.id, "error", l.err)
 		}
-		r.plan, r.planned = l.plan, l.planned
+		r.plan = *l.plan
 		return
 	case l.key == "count":
 		r.hand.Beside = false
@@ -129,7 +129,7 @@ func (r *run) abandon() {
 		left = append(left, landed{bodies: []uzda.Body{uzda.Verified{By: r.own(r.Verify.String()),
 			Blocks: uzda.Say(r.brief("The check could not be made: " + errTime.Error()))}}})
 	}
-	r.planned, r.counted.ask = r.s.Asks+1, r.s.Asks+1 // nor does one of these
+	r.plan, r.counted.ask = planned{ask: r.s.Asks + 1}, r.s.Asks+1 // nor does one of these
 	r.leave(errStopped)
 	r.grace = nil // what begins now is stopped anew
 	for _, l := range left {

@@ -11,7 +11,7 @@ import (
 )
 
 // codec numbers the shape of State; a checkpoint of another one is dropped.
-const codec = 3
+const codec = 4
 
 const (
 	every  = 1000 // events that may follow a checkpoint while a turn runs

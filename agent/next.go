@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -81,6 +82,7 @@ func (s *State) Next(now time.Time, h Hand) []Move {
 	case s.warn():
 		m.Tail = tailLoop
 	}
+	m.Tail = strings.TrimSpace(m.Tail + "\n" + s.left())
 	return []Move{m}
 }
 
@@ -157,8 +159,8 @@ func (s *State) broke() (uzda.Reason, bool) {
 		return uzda.Overloaded, true
 	case "auth", "not_found", "config":
 		return uzda.ConfigError, true
-	case "context":
-		return uzda.ContextExhausted, true
+	case codeContext: // shortened once, it is asked again
+		return uzda.ContextExhausted, s.Gear.Budget == 0 || s.Turn.Refusals > 1
 	case codeBudget:
 		return uzda.MaxCost, true
 	case codeCrash:

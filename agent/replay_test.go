@@ -133,7 +133,7 @@ func record(t *testing.T, dir string) {
 		},
 		"edited": func(w *world, j store) {
 			r := teller(t, w, j, story)
-			r.Planner = clearer{}
+			r.Planner, r.Budget = clearer{}, 1
 			run(t, r)
 		},
 		"unknown":      func(w *world, j store) { run(t, teller(t, w, j, story)) },

@@ -57,8 +57,7 @@ type run struct {
 	taken   map[string]uzda.Holder
 	broke   error // the hold of the next ask, or of the check, did not fit
 	failed  error // the store did not take a hold
-	plan    []uzda.Edited
-	planned int // the ask that plan is for
+	plan    planned
 	counted counted
 	checks  int // holds for checks, which need names
 	stuck   int // conflicts in a row that showed nothing new
@@ -81,8 +80,7 @@ type landed struct {
 	settle  *uzda.Settlement
 	use     uzda.UseID
 	ruling  *ruling
-	plan    []uzda.Edited
-	planned int
+	plan    *planned
 	counted counted
 	err     error
 }
@@ -100,14 +98,28 @@ func (r *Runner) Run(ctx context.Context, id uzda.SessionID) (*State, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("run session %s: %w", id, context.Cause(ctx))
 	}
-	epoch, err := r.Store.Acquire(ctx, id, r.Holder)
+	keep := context.WithoutCancel(ctx)
+	x, err := r.open(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("run session %s: %w", id, err)
 	}
+	defer r.Store.Release(keep, id, x.epoch) //nolint:errcheck // a lease ends by itself too
+	if g := x.gear(); x.s.GearGen == 0 || !bytes.Equal(rawJSON(g), rawJSON(x.s.Gear)) {
+		x.equip = &g
+	}
+	return x.s, x.loop(ctx, keep)
+}
+
+// open takes the lease of a session and loads it.
+func (r *Runner) open(ctx context.Context, id uzda.SessionID) (*run, error) {
+	epoch, err := r.Store.Acquire(ctx, id, r.Holder)
+	if err != nil {
+		return nil, err
+	}
 	keep := context.WithoutCancel(ctx)
-	defer r.Store.Release(keep, id, epoch) //nolint:errcheck // a lease ends by itself too
 	s, kept, seal, err := load(keep, r.Store, id)
 	if err != nil {
+		r.Store.Release(keep, id, epoch) //nolint:errcheck // a lease ends by itself too
 		return nil, err
 	}
 	x := &run{Runner: r, id: id, epoch: epoch, s: s, kept: kept, seal: seal, scope: or(s.Opened.Scope, id),
@@ -122,10 +134,7 @@ func (r *Runner) Run(ctx context.Context, id uzda.SessionID) (*State, error) {
 		}
 	}
 	x.arm()
-	if g := x.gear(); s.GearGen == 0 || !bytes.Equal(rawJSON(g), rawJSON(s.Gear)) {
-		x.equip = &g
-	}
-	return s, x.loop(ctx, keep)
+	return x, nil
 }
 
 // loop waits for what comes from outside. What is in flight goes on by itself: who

@@ -32,6 +32,11 @@ type State struct {
 	Size   int          `json:"size"`           // tokens of the context after the last reply, as counted by the provider
 	Grown  int          `json:"grown"`          // bytes that joined the view since
 	Rate   int          `json:"rate,omitempty"` // tokens that the provider counted for 1,000 bytes; 0: not yet known
+	Most   int          `json:"most,omitempty"` // tokens that the model takes, as a refusal has shown; 0: none has
+	Used   uzda.Usage   `json:"used,omitzero"`  // of the last reply; zero where head or view were changed since
+
+	Compacted int `json:"compacted,omitempty"` // compactions since the last handover
+	Missed    int `json:"missed,omitempty"`    // moves in a row that came to nothing
 
 	Turn   Turn            `json:"turn"`
 	Ask    *uzda.Asked     `json:"ask,omitempty"`
@@ -78,11 +83,13 @@ type Turn struct {
 	Model    string        `json:"model,omitempty"`    // that answered last
 	Broke    uzda.Broken   `json:"broke,omitzero"`     // the last reply, where it did not come
 	Cuts     int           `json:"cuts,omitempty"`     // replies in a row that broke
+	Refusals int           `json:"refusals,omitempty"` // requests in a row that were too long
+	Refused  string        `json:"refused,omitempty"`  // hash of the last of them
 	Short    int           `json:"short,omitempty"`    // replies in a row that were cut inside a call
 	Mute     int           `json:"mute,omitempty"`     // empty replies in a row
 	Pauses   int           `json:"pauses,omitempty"`   // replies in a row that paused
 	Rejected int           `json:"rejected,omitempty"` // verifications that failed
-	Checks   []uzda.Seq    `json:"checks,omitempty"`   // their messages, which are no part of the task
+	Task     []string      `json:"task,omitempty"`     // what was posted; an edit may take it out of the view
 	Verified bool          `json:"verified,omitempty"`
 	Reject   string        `json:"reject,omitempty"` // the end of what the last check said
 	Children int           `json:"children,omitempty"`
@@ -185,6 +192,8 @@ func (s *State) Fold(e uzda.Event) {
 		if s.CanEdit(b) == nil {
 			s.edit(e.Seq, b)
 		}
+	case uzda.Missed:
+		s.Missed++
 	case uzda.Parked:
 		s.Parked = &b
 	case uzda.Ended:

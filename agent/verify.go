@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,15 +46,7 @@ type Bounded interface {
 }
 
 func (s *State) work(id uzda.SessionID) Work {
-	w := Work{Session: id, Answer: s.Turn.Answer, Dir: s.Opened.Dir}
-	var task []string
-	for _, e := range s.View {
-		if e.Message.Role == uzda.User && len(e.Message.Results()) == 0 && e.Seq >= s.Turn.Seq && !slices.Contains(s.Turn.Checks, e.Seq) {
-			task = append(task, e.Message.String())
-		}
-	}
-	w.Task = strings.Join(task, "\n\n")
-	return w
+	return Work{Session: id, Answer: s.Turn.Answer, Dir: s.Opened.Dir, Task: strings.Join(s.Turn.Task, "\n\n")}
 }
 
 // Command verifies by running a command in the session's directory: exit 0 is

@@ -267,6 +267,10 @@ func TestNested(t *testing.T) {
 	if got := touch(t, n, fileTool{name: "write_file"}, dir, "9.1", "sub/new.go"); !strings.Contains(got, "have changed. Now they are:\nother words") || strings.Contains(got, "deep") {
 		t.Errorf("after a change: %s", got)
 	}
+	n.Forget("s", "3.1", "4.1") // cleared out of the view: case:C01
+	if got := touch(t, mk(""), read, dir, "9.4", "sub/deep/x.go"); !strings.Contains(got, "deep words") || strings.Contains(got, "other words") {
+		t.Errorf("after the first result was cleared: %s", got)
+	}
 	if got := touch(t, n, fileTool{name: "read_file", wrong: true}, dir, "9.2", "beside/x"); got != "done" {
 		t.Errorf("a failed use: %s", got)
 	}

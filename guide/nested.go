@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,20 @@ func (n *Nested) news(use uzda.Use) []string {
 		n.store(file, known)
 	}
 	return texts
+}
+
+// Forget says that results are no longer in the view of a session: the instructions
+// that came with them are given again.
+func (n *Nested) Forget(id uzda.SessionID, uses ...uzda.UseID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	file := filepath.Join(n.State, id.Folder(), "seen.json")
+	known := n.load(file)
+	before := len(known)
+	maps.DeleteFunc(known, func(_ string, s seen) bool { return slices.Contains(uses, s.Use) })
+	if len(known) < before {
+		n.store(file, known)
+	}
 }
 
 // nested lists the folders that lead to the file of a use and whose instructions are

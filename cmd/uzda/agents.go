@@ -76,7 +76,10 @@ func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Age
 		return nil, "", err
 	}
 	a := agent.Agent{Model: model, Params: t.Params, System: c.System, Tools: tools, Gates: []uzda.Gate{gate},
-		Limits: w.cfg.Limits, Mode: w.cfg.Permissions.Mode}
+		Limits: w.cfg.Limits, Mode: w.cfg.Permissions.Mode, Budget: w.cfg.Context.Budget}
+	if a.Planner, err = w.planner(ctx); err != nil {
+		return nil, "", err
+	}
 	if w.cfg.System != "" {
 		data, err := readFile(w.cfg.System, "system ("+w.cfg.Origin("system")+")")
 		if err != nil {

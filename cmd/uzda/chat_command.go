@@ -10,12 +10,14 @@ import (
 	"github.com/uzda-dev/uzda/cost"
 	"github.com/uzda-dev/uzda/session"
 	"github.com/uzda-dev/uzda/tool/todo"
+	"github.com/uzda-dev/uzda/window"
 )
 
 // chatCommands are what may be typed instead of a message.
 var chatCommands = []struct{ name, says string }{
 	{"help", "this list"},
 	{"context", "what fills the model's window"},
+	{"compact", "make what the model sees shorter"},
 	{"cost", "what the session has used"},
 	{"todo", "the agent's list of what is to be done"},
 	{"undo", "take the changes of the last turn back"},
@@ -58,12 +60,12 @@ func (c *chat) command(ctx context.Context, name, text string) error {
 		c.talk.ended = true
 	case "new":
 		err = c.anew(ctx)
-	case "context", "cost", "todo", "undo":
+	case "context", "compact", "cost", "todo", "undo":
 		if !c.begun {
 			fmt.Fprintln(c.desk, "Nothing was said yet.")
 			return nil
 		}
-		err = map[string]func(context.Context) error{"context": c.context, "cost": c.costs, "todo": c.list, "undo": c.takeBack}[name](ctx)
+		err = map[string]func(context.Context) error{"context": c.context, "compact": c.shorten, "cost": c.costs, "todo": c.list, "undo": c.takeBack}[name](ctx)
 	default:
 		var names []string
 		for _, k := range chatCommands {
@@ -100,10 +102,7 @@ While the agent works, what you type joins at its next step.
 
 // anew begins another session with the same agent; it is opened by the first message.
 func (c *chat) anew(context.Context) error {
-	c.mu.Lock()
-	working := c.cancel != nil
-	c.mu.Unlock()
-	if working {
+	if c.working() {
 		return fail(uzda.ConfigError, "Ctrl-C cancels the turn", "the agent is at work")
 	}
 	if c.begun {
@@ -119,11 +118,43 @@ func (c *chat) context(ctx context.Context) error {
 	if err != nil {
 		return failed(c.id, err)
 	}
-	r, err := c.breakdown(ctx, c.id, s)
+	r, err := c.filled(ctx, c.id, s)
 	if err != nil {
 		return err
 	}
-	return r.WriteText(c.desk, c.columns())
+	return r.write(c.desk, window.Drawing{Width: c.columns(), Colour: !c.plain, ASCII: c.plainOut()})
+}
+
+// shorten does what `uzda compact` does. Ctrl-C cancels it.
+func (c *chat) shorten(ctx context.Context) error {
+	if c.working() {
+		return fail(uzda.ConfigError, "Ctrl-C cancels the turn", "the agent is at work")
+	}
+	s, err := c.host.State(ctx, c.id)
+	if err != nil {
+		return failed(c.id, err)
+	}
+	if err := c.rests(ctx, c.id, s); err != nil {
+		return err
+	}
+	doing, done := c.cancellable(ctx)
+	defer done()
+	r, err := c.compactBy(doing, c.host, c.id, s.Head)
+	if err != nil {
+		return err
+	}
+	r.write(c.desk)
+	if r.Error != nil {
+		return fail(r.Error.Code, r.Error.Hint, "%s", r.Error.Message)
+	}
+	return nil
+}
+
+// working says whether a turn runs.
+func (c *chat) working() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cancel != nil
 }
 
 func (c *chat) costs(ctx context.Context) error {
@@ -156,10 +187,7 @@ func (c *chat) list(context.Context) error {
 
 // takeBack undoes what the agent changed.
 func (c *chat) takeBack(ctx context.Context) error {
-	c.mu.Lock()
-	working := c.cancel != nil
-	c.mu.Unlock()
-	if working {
+	if c.working() {
 		return fail(uzda.ConfigError, "Ctrl-C cancels the turn", "the agent is at work")
 	}
 	return c.undo(ctx)

@@ -167,19 +167,25 @@ func (c *chat) say(ctx context.Context, text string, queued bool) error {
 	return nil
 }
 
-// turn runs the session until it rests, with what the person says meanwhile, and
-// asks what is to be asked.
-func (c *chat) turn(ctx context.Context) {
-	turn, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// cancellable is a context that Ctrl-C ends, until done is called.
+func (c *chat) cancellable(ctx context.Context) (doing context.Context, done func()) {
+	doing, cancel := context.WithCancelCause(ctx)
 	c.mu.Lock()
 	c.cancel, c.again = cancel, false
 	c.mu.Unlock()
-	defer func() {
+	return doing, func() {
 		c.mu.Lock()
 		c.cancel = nil
 		c.mu.Unlock()
-	}()
+		cancel(nil)
+	}
+}
+
+// turn runs the session until it rests, with what the person says meanwhile, and
+// asks what is to be asked.
+func (c *chat) turn(ctx context.Context) {
+	turn, done := c.cancellable(ctx)
+	defer done()
 	s, err := c.advance(turn)
 	for err == nil && turn.Err() == nil && len(pendingIn(ctx, c.store, c.id, "", s)) > 0 {
 		answered, asked := c.askPerson(turn, s)
@@ -208,7 +214,12 @@ func (c *chat) advance(ctx context.Context) (*agent.State, error) {
 	}
 	over := make(chan struct{})
 	go c.stage.beat(over)
-	stop := c.watch(c.stage.event)
+	stop := c.watch(func(e uzda.Event) {
+		c.stage.event(e)
+		for _, change := range c.resent(e) {
+			c.stage.tell("cache: " + change.String())
+		}
+	})
 	defer func() {
 		close(over)
 		stop()

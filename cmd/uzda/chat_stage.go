@@ -120,7 +120,9 @@ func (s *stage) show(e uzda.Event) bool {
 			s.say(s.p.dim, "the check passed")
 		}
 	case uzda.Edited:
-		s.say(s.p.dim, fmt.Sprintf("%s: messages %d to %d", b.What, b.From, b.To))
+		s.say(s.p.dim, edited(editOf(e.Seq, b)))
+	case uzda.Missed:
+		s.fault(b.What + " came to nothing: " + b.Why)
 	default:
 		return false
 	}

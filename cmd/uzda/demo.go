@@ -22,6 +22,7 @@ import (
 	"github.com/uzda-dev/uzda/tool/note"
 	"github.com/uzda-dev/uzda/tool/query"
 	"github.com/uzda-dev/uzda/trace"
+	"github.com/uzda-dev/uzda/window"
 )
 
 // shadow is the model whose prices the demo shows: what the tokens would have
@@ -145,11 +146,11 @@ func (d *demo) after(ctx context.Context, id uzda.SessionID) error {
 		return err
 	}
 	d.say("\n── what filled the model's window ──")
-	b, err := d.breakdown(ctx, id, s)
+	b, err := d.filled(ctx, id, s)
 	if err != nil {
 		return err
 	}
-	if err := b.WriteText(d.out, d.width); err != nil {
+	if err := window.Draw(d.out, b.Weighed, window.Drawing{Width: d.width, ASCII: d.plainOut()}); err != nil {
 		return err
 	}
 	d.say("\n── what it would have cost ──")

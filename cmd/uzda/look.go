@@ -9,47 +9,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
-	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/cost"
 	"github.com/uzda-dev/uzda/trace"
-	"github.com/uzda-dev/uzda/window"
 )
-
-func (a *app) contextCommand() *cobra.Command {
-	return a.looks("context SESSION", "what fills the model's window in a session", "", one(0), func(ctx context.Context, w *work, args []string) error {
-		id, s, err := w.load(ctx, args[0])
-		if err != nil {
-			return err
-		}
-		r, err := w.breakdown(ctx, id, s)
-		if err != nil {
-			return err
-		}
-		if w.json() {
-			writeJSON(w.out, r)
-			return nil
-		}
-		return r.WriteText(w.out, w.width)
-	})
-}
-
-// breakdown counts the last request of a session, calibrated by its usage.
-func (w *work) breakdown(ctx context.Context, id uzda.SessionID, s *agent.State) (window.Report, error) {
-	var used uzda.Usage
-	tail := ""
-	for e, err := range w.store.Read(ctx, id, 0) {
-		if err != nil {
-			return window.Report{}, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
-		}
-		switch b := e.Body.(type) {
-		case uzda.Asked:
-			tail = b.Tail
-		case uzda.Said:
-			used = b.Usage
-		}
-	}
-	return window.Breakdown(uzda.Head{Model: s.Gear.Model.ID, System: s.Gear.System, Tools: s.Gear.Tools, Params: s.Gear.Params}, s.View, tail, used, s.Gear.Model), nil
-}
 
 func (a *app) costCommand() *cobra.Command {
 	c := a.looks("cost [SESSION]", "what sessions used and cost: by model, agent, day and purpose", "", func(c *cobra.Command, args []string) error {

@@ -72,7 +72,7 @@ func TestScripts(t *testing.T) {
 			return os.MkdirAll(filepath.Join(home, "uzda"), 0o755)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exits": exits, "result": resultHas, "save": save, "serve": serve, "asked": asked, "sent": sent, "envsubst": envsubst, "longtext": longText,
+			"exits": exits, "result": resultHas, "save": save, "serve": serve, "asked": asked, "sent": sent, "envsubst": envsubst, "longtext": longText, "ledger": ledger,
 		},
 	})
 }

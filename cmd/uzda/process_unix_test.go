@@ -229,6 +229,11 @@ func TestTwoPrograms(t *testing.T) { // case:S04
 	if second.code != 11 || second.result.Reason != "session_busy" || !strings.Contains(second.errs, fmt.Sprintf("process %d", c.Process.Pid)) {
 		t.Errorf("the second: exit %d, %+v\n%s", second.code, second.result, second.errs)
 	}
+	for _, args := range [][]string{{"compact", "s"}, {"compact", "s", "--undo=2"}} { // C3
+		if e := p.run(args...); e.code != 11 {
+			t.Errorf("%v: exit %d while another program works on it\n%s", args, e.code, e.errs)
+		}
+	}
 	if shown, _ := p.command("show", "s", "--events").Output(); strings.Contains(string(shown), "me too") { // an error shows below
 		t.Errorf("the task that was refused is in the session:\n%s", shown)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/window"
 )
 
 // progress tells a person what a run does: a line a step, and a sign of life
@@ -116,7 +117,11 @@ func (p *progress) event(e uzda.Event) {
 		}
 		p.line("verify", b.Active, "", verdict)
 	case uzda.Edited:
-		p.line(b.What, 0, "", fmt.Sprintf("messages %d to %d", b.From, b.To))
+		p.line(b.What, 0, shrunk(b.Saved), " "+gistOf(editOf(e.Seq, b)))
+	case uzda.Missed:
+		p.fault(b.What, 0, "", "came to nothing: "+b.Why)
+	case uzda.Used:
+		p.used(b)
 	case uzda.Late:
 		p.line(string(b.Result.Use), 0, "", "reported late: "+string(b.Result.Effect))
 	}
@@ -144,6 +149,28 @@ func (p *progress) said(e uzda.Event, b uzda.Said) {
 	} else {
 		p.wait("the loop")
 	}
+}
+
+// resent tells what a provider's cache must read anew.
+func (p *progress) resent(changes []window.Change) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range changes {
+		p.fault("cache", 0, "", c.String())
+	}
+}
+
+// used tells of a request beside the conversation. Those of a retry and of a check
+// are told of otherwise.
+func (p *progress) used(b uzda.Used) {
+	if b.For == "retry" || b.For == "verify" {
+		return
+	}
+	money := short(b.Cost)
+	if b.Unknown {
+		money = "$?"
+	}
+	p.line(b.For, b.Active, fmt.Sprintf("%s tokens  %s", thousands(b.Usage.Total()), money), b.Model)
 }
 
 // tried says why the model is asked again, whom, and after how long.

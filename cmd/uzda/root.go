@@ -53,7 +53,7 @@ func (a *app) root() *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	add("work", a.demoCommand(), a.runCommand(), a.chatCommand(), a.resumeCommand(), a.approveCommand(), a.denyCommand(), a.resolveCommand(), a.undoCommand())
+	add("work", a.demoCommand(), a.runCommand(), a.chatCommand(), a.resumeCommand(), a.approveCommand(), a.denyCommand(), a.resolveCommand(), a.undoCommand(), a.compactCommand())
 	add("look", a.sessionsCommand(), a.showCommand(), a.contextCommand(), a.costCommand(), a.traceCommand())
 	add("set", a.initCommand(), a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
 	root.SetHelpCommandGroupID("set")
@@ -65,8 +65,8 @@ func (a *app) root() *cobra.Command {
 
 // later and laterFlags are commands and flags of run that a coming version has.
 var (
-	later      = strings.Fields("compact diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
-	laterFlags = strings.Fields("attach context-budget mcp-config")
+	later      = strings.Fields("diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
+	laterFlags = strings.Fields("attach mcp-config")
 )
 
 // stray refuses a word that is no command, before the parser takes it for an
@@ -155,7 +155,7 @@ func help(c *cobra.Command) error {
 
 // settings are the flags of the table of settings that a command takes.
 var (
-	runFlags  = []string{"model", "agent", "dir", "db", "add-dir", "system", "schema", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "allow", "deny", "permission-mode", "trust"}
+	runFlags  = []string{"model", "agent", "dir", "db", "add-dir", "system", "schema", "verify", "max-steps", "max-tool-calls", "max-tokens", "timeout", "max-cost", "context-budget", "allow", "deny", "permission-mode", "trust"}
 	lookFlags = []string{"output-format", "trust"}
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/session"
 	"github.com/uzda-dev/uzda/trace"
+	"github.com/uzda-dev/uzda/window"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -129,6 +130,9 @@ type runner struct {
 	show   bool   // results on the progress lines
 	shown  string // the last reply that was shown as it came
 	reaped bool   // what an earlier program left
+
+	prefix   *window.Prefix // what the provider's cache may hold; nil: not looked at yet
+	prefixOf uzda.SessionID
 }
 
 // runner makes ready what a run needs, for a session as it is: a new one has no agent.
@@ -262,6 +266,7 @@ func (r *runner) follow() func() {
 			}
 		}
 		p.event(e)
+		p.resent(r.resent(e))
 	})
 	return sync.OnceFunc(func() {
 		close(done)

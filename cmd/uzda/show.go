@@ -33,11 +33,13 @@ journal, an event a line; with --output-format json both are one JSON value.`, o
 			fmt.Fprintf(w.err, "uzda: warning: event %d of session %s is not the one that was recorded; do not trust what is shown\n", seq, id)
 		}
 		if w.json() {
-			writeJSON(w.out, w.details(ctx, id, s, bad))
-			return nil
+			edits, err := w.edits(ctx, id, 0)
+			if err == nil {
+				writeJSON(w.out, w.details(ctx, id, s, bad, edits))
+			}
+			return err
 		}
-		w.transcript(ctx, id, s)
-		return nil
+		return w.transcript(ctx, id, s)
 	})
 	c.Flags().BoolVar(&events, "events", false, "the journal, an event a line")
 	return c
@@ -71,7 +73,7 @@ func (w *work) events(ctx context.Context, name string) error {
 }
 
 // details is a session for a machine.
-func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, bad []uzda.Seq) any {
+func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, bad []uzda.Seq, edits []editJSON) any {
 	out := struct {
 		Session uzda.SessionID  `json:"session"`
 		Opened  uzda.Opened     `json:"opened"`
@@ -85,9 +87,10 @@ func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, b
 		Bound   bool            `json:"cost_is_lower_bound"`
 		Newer   string          `json:"read_only,omitempty"` // why this program cannot go on with it
 		Damaged []uzda.Seq      `json:"damaged"`
+		Edits   []editJSON      `json:"edits"` // of messages, the first made first
 		View    json.RawMessage `json:"messages"`
 	}{Session: id, Opened: s.Opened, Head: s.Head, Ended: s.Ended, Parked: s.Parked, Usage: usageOf(s.Usage), Bound: s.Guess,
-		Newer: s.ReadOnly, Damaged: append([]uzda.Seq{}, bad...),
+		Edits: edits, Newer: s.ReadOnly, Damaged: append([]uzda.Seq{}, bad...),
 		Pending: append([]pendingJSON{}, pendingIn(ctx, w.store, id, "", s)...), Unknown: []uzda.UseID{}}
 	if !s.Unpriced {
 		out.Cost = &s.Cost
@@ -104,8 +107,12 @@ func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, b
 	return out
 }
 
-// transcript prints a session for a person.
-func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State) {
+// transcript prints a session for a person, as its model sees it.
+func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State) error {
+	edits, err := w.edits(ctx, id, 0)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintf(w.out, "session %s · agent %s · %s · %s\n", id, safe(s.Opened.Agent), safe(s.Gear.Model.ID), safe(s.Opened.Dir))
 	names := map[uzda.UseID]string{}
 	put := func(who, text string) {
@@ -120,8 +127,13 @@ func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State
 			fmt.Fprintln(w.out, strings.TrimRight(fmt.Sprintf("%9s  %s", who, line), " "))
 		}
 	}
+	told := uzda.Seq(0)
 	for _, e := range s.View {
 		fmt.Fprintln(w.out)
+		if i := slices.IndexFunc(edits, func(x editJSON) bool { return x.Seq == e.Edit }); e.Edit != told && i >= 0 {
+			put("edit", fmt.Sprintf("%d: %s", e.Edit, edited(edits[i])))
+		}
+		told = e.Edit
 		who := "user"
 		if e.Message.Role == uzda.Assistant {
 			who = "model"
@@ -151,7 +163,11 @@ func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State
 		}
 	}
 	fmt.Fprintln(w.out)
+	if len(edits) > 0 {
+		fmt.Fprintf(w.out, "%s of what the model sees, above with \"edit\": uzda context %s lists them, uzda compact %s --undo takes the last back\n", plural(len(edits), "edit"), id, id)
+	}
 	w.standing(ctx, id, s)
+	return nil
 }
 
 // standing says where a session stands, and how it goes on.

@@ -19,6 +19,7 @@ import (
 	"github.com/uzda-dev/uzda/tool/file"
 	"github.com/uzda-dev/uzda/tool/note"
 	"github.com/uzda-dev/uzda/tool/query"
+	"github.com/uzda-dev/uzda/tool/recall"
 	"github.com/uzda-dev/uzda/tool/shell"
 	"github.com/uzda-dev/uzda/tool/todo"
 )
@@ -35,7 +36,7 @@ type hands struct {
 
 // tools opens the tools that an agent may use.
 func (w *work) tools(ctx context.Context, c card) ([]uzda.Tool, error) {
-	all := []uzda.Tool{note.New(w.notes()), w.todo()}
+	all := []uzda.Tool{note.New(w.notes()), w.todo(), recall.New(w.store)}
 	if w.cfg.DB != "" {
 		db, err := w.database(ctx)
 		if err != nil {

@@ -38,6 +38,7 @@ type work struct {
 	form    *answer.Form            // what the answer must fit, if it must
 	// agentFile is where the agent of the session comes from, if from a file.
 	agentFile string
+	summarist string          // where the model for summaries was named, if not in the settings
 	goesOn    bool            // with what the session was at, rather than with a new task
 	hooks     *hooks          // nil: there are none
 	guides    *guide.Nested   // instructions of folders; nil: the agent reads none

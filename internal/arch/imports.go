@@ -31,6 +31,7 @@ var Rules = []Rule{
 	{Dir: "memory/memorytest"},
 
 	// Adapters that stand alone.
+	{Dir: "window", Ours: []string{"window/register"}},
 	{Dir: "window/..."},
 	{Dir: "policy", Ours: []string{"policy/command"}, Parts: []string{"golang.org/x/net", "golang.org/x/text"}},
 	{Dir: "policy/command", Parts: []string{"mvdan.cc/sh/v3"}},
@@ -110,6 +111,8 @@ var TestRules = []Rule{
 	{Dir: "model/anthropic", Ours: []string{"agent", "journal", "tool"}},
 	{Dir: "model/openai", Ours: []string{"agent", "journal", "tool"}},
 	{Dir: "model/ollama", Ours: []string{"agent", "journal", "tool"}},
+	// What reads a record is tried on real ones.
+	{Dir: "tool/recall", Ours: []string{"journal", "sqlite"}},
 	// What fits a provider is held against a validator.
 	{Dir: "internal/fit", Parts: []string{"github.com/santhosh-tekuri/jsonschema/v6"}},
 }

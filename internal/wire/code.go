@@ -43,6 +43,7 @@ var words = map[string]string{
 	// Others: OpenRouter, Groq, Mistral, DeepSeek, xAI, Perplexity, Together, Moonshot …
 	"tool_use_failed": "invalid_request", "too_many_prompt_tokens": "context", "model_max_prompt_tokens_exceeded": "context",
 	"context_window_exceeded": "context", "context_length_error": "context", "exceed_context_size_error": "context",
+	"tokens_limit_reached": "context", "contextwindowexceedederror": "context", "model_context_window_exceeded": "context",
 	"invalid_model": "not_found", "model_not_supported": "not_found", "model_decommissioned": "not_found",
 	"insufficient_balance": "quota", "insufficient_credits": "quota", "credit_limit": "quota", "exceeded_current_quota_error": "quota",
 	"payment_required": "quota", "rate_limit_reached_error": "rate_limit", "too_many_requests": "rate_limit", "rate_limited": "rate_limit",
@@ -88,6 +89,7 @@ type special struct {
 	code  string
 	any   []string // parts of the text in lower case, of which one is there
 	all   []string // and all of these
+	not   []string // and none of these
 	word  string   // and this is among the words
 	from  []int    // and the status is one of these; none: any
 	again uzda.Again
@@ -99,7 +101,7 @@ type special struct {
 func (s special) match(r *report, text string) bool {
 	has := func(part string) bool { return strings.Contains(text, part) }
 	return (len(s.any) == 0 || slices.ContainsFunc(s.any, has)) &&
-		!slices.ContainsFunc(s.all, func(p string) bool { return !has(p) }) &&
+		!slices.ContainsFunc(s.all, func(p string) bool { return !has(p) }) && !slices.ContainsFunc(s.not, has) &&
 		(s.word == "" || slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(w, s.word) })) &&
 		(len(s.from) == 0 || slices.Contains(s.from, r.status))
 }

@@ -98,6 +98,8 @@ func settle(e *uzda.ProviderError, h http.Header, r *report) {
 			}
 		}
 	case e.Hint != "":
+	case e.Status == http.StatusRequestEntityTooLarge && e.Code == "context" && e.Tokens == 0:
+		e.Hint = "the request has too many bytes for the service, or for a proxy before it: it must get shorter, or the proxy's limit higher"
 	case r.html && e.Code != "overloaded" && e.Code != "unknown":
 		e.Hint = "this is no answer of a model endpoint: check the base URL, and what stands before the service (proxy, login, firewall)"
 	default:
@@ -118,8 +120,16 @@ var advice = map[string]string{
 
 // fault finds the code, the text and the hint of a report.
 func (r *report) fault() *uzda.ProviderError {
-	e := &uzda.ProviderError{Message: r.message()}
 	text := strings.ToLower(strings.Join(r.texts, "\n"))
+	e := r.ruled(text)
+	if e.Code == "context" {
+		e.Tokens, e.Window = r.sizes(text)
+	}
+	return e
+}
+
+func (r *report) ruled(text string) *uzda.ProviderError {
+	e := &uzda.ProviderError{Message: r.message()}
 	e.Wait = max(r.wait, spoken(text))
 	for _, s := range specials {
 		if s.match(r, text) {

@@ -26,6 +26,7 @@ type report struct {
 	anthropic bool   // the shape of Messages
 	html      bool
 	slot      int // tokens of a slot of llama-server
+	prompt    int // tokens of the request, as llama-server counts it
 }
 
 const (
@@ -156,8 +157,10 @@ func (r *report) object(o map[string]any, depth int) {
 	for _, name := range []string{"raw_status_code", "status_code", "statusCode", "http_code"} {
 		r.numbered(number(o[name]))
 	}
-	if n := number(o["n_ctx"]); n >= 1 && n < 1e9 {
-		r.slot = int(n)
+	for name, to := range map[string]*int{"n_ctx": &r.slot, "n_prompt_tokens": &r.prompt} {
+		if n := number(o[name]); n >= 1 && n < 1e9 {
+			*to = int(n)
+		}
 	}
 	for _, name := range []string{"message", "error", "error_message", "error_msg", "msg", "detail", "title"} {
 		if s, isText := o[name].(string); isText {

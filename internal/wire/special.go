@@ -3,7 +3,6 @@ package wire
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -41,27 +40,7 @@ var specials = []special{
 	// A single request that is over a limit of tokens a minute never passes.
 	{code: "context", any: []string{"request too large for"},
 		hint: "this one request is over what the key may send in a minute: make it shorter, or raise the limit in the provider's console"},
-	{code: "context", any: overflows, from: []int{0, 400, 413, 422, 429, 500}, tell: larger},
-}
-
-// overflows are how services say that a prompt does not fit.
-var overflows = []string{
-	"prompt is too long", "prompt too long", "exceed context limit", // Anthropic, Fireworks, Ollama
-	"maximum context length", "context window exceed", "room in the model's context window", "reduce the length of the messages", // OpenAI, vLLM, Mistral, DeepSeek, Groq
-	"exceeds the available context size", "exceeds the context", "exceed the context", "too large to process", // llama-server
-	"input token count", "maximum number of tokens allowed", // Google
-	"maximum prompt length",                      // xAI
-	"total length of all messages is too long",   // Perplexity
-	"input tokens exceeded", "input is too long", // Bedrock
-	"longer than the maximum model length",                     // vLLM
-	"`inputs` tokens",                                          // Hugging Face
-	"exceeded model token limit",                               // Moonshot
-	"prompt exceeds max length",                                // Zhipu
-	"too many tokens: total",                                   // Cohere
-	"greater than the context length", "context the overflows", // LM Studio
-	"prompt token count of", // Copilot
-	"exceeded max context length", "exceeds maximum context length",
-	"too many input tokens", "max_prompt_tokens",
+	{code: "context", any: overflows, not: paces, from: []int{0, 400, 413, 422, 429, 500}, tell: larger},
 }
 
 var pullable = regexp.MustCompile(`(?i)\bmodel ["']([^"'\s]{1,200})["'] not found`)
@@ -77,22 +56,4 @@ func pull(r *report, _ string) string {
 		hint = "check the name of the model; with Ollama, " + hint
 	}
 	return hint
-}
-
-var asked = regexp.MustCompile(`maximum context length (?:is|of) (\d{1,9}) tokens.{1,80}?(?:\((\d{1,9}) (?:in the|of text)|your request has (\d{1,9}) input)|exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})`)
-
-// larger says how the request comes to fit: a local server can have a larger
-// window, and a reply that is reserved too large leaves no room for the prompt.
-func larger(r *report, text string) string {
-	if r.slot > 0 {
-		return fmt.Sprintf("the server's window has %d tokens a slot: start llama-server with a larger -c, or with fewer slots (-np)", r.slot)
-	}
-	if m := asked.FindStringSubmatch(text); m != nil {
-		window, _ := strconv.Atoi(m[1] + m[5]) // digits all, and few; one of each pair is empty
-		prompt, _ := strconv.Atoi(m[2] + m[3] + m[4])
-		if prompt < window/2 {
-			return fmt.Sprintf("the prompt has %d tokens of a window of %d: the reply is reserved too large, lower max_tokens", prompt, window)
-		}
-	}
-	return ""
 }

@@ -146,6 +146,7 @@ func (s *Server) unwelcome(r *Request, w Wire) failure {
 	if !ok {
 		return failure{status: http.StatusNotFound, message: fmt.Sprintf("the model %q does not exist", r.Model)}
 	}
+	r.Tokens = r.prompt()
 	return s.fits(r, w, m)
 }
 
@@ -157,9 +158,15 @@ func (s *Server) knows(key string) bool {
 // refuse answers with the provider's own error.
 func (s *Server) refuse(to *sender, r *Request, w wire, f failure) {
 	f.request = s.requestID(r)
-	r.Status = f.status
+	status, content, body := f.status, "application/json", []byte(nil)
+	if f.window > 0 {
+		status, content, body = s.cfg.Overflow.answer(f, w)
+	} else {
+		body = w.failure(f)
+	}
+	r.Status = status
 	s.save(r)
-	to.plain(f.status, "application/json", w.failure(f))
+	to.plain(status, content, body)
 }
 
 // broken answers with what a fault says.

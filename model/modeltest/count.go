@@ -52,8 +52,11 @@ type cache struct{ written map[string]entry }
 // tokens is how many a number of bytes counts as.
 func tokens(size int) int { return (size + 3) / 4 }
 
-// prompt is the length of a request in tokens.
-func (r *Request) prompt() int {
+// prompt is the length of a request in tokens, as the server counts them.
+func (r *Request) prompt() int { return r.times * r.fours() }
+
+// fours is the length of a request in four bytes each.
+func (r *Request) fours() int {
 	if len(r.Units) == 0 {
 		return 0
 	}
@@ -69,13 +72,20 @@ func (s *Server) count(r *Request, t *Turn) uzda.Usage {
 	case s.cfg.Cache.Off || r.Wire == WireOllama || s.cfg.Local.Kind == Ollama:
 		u.Input = r.prompt() - r.Dropped
 	case r.Wire == WireMessages:
-		u = s.cache.marked(r, s.cfg.Cache.full(), s.cfg.Now())
+		u = times(s.cache.marked(r, s.cfg.Cache.full(), s.cfg.Now()), r.times)
 	default:
-		u = s.cache.automatic(r, s.cfg.Cache.full(), s.cfg.Now())
+		u = times(s.cache.automatic(r, s.cfg.Cache.full(), s.cfg.Now()), r.times)
 	}
-	u.Output = tokens(said(t.parts()))
+	u.Output = r.times * tokens(said(t.parts()))
 	if t.Usage != nil {
 		u = *t.Usage
+	}
+	return u
+}
+
+func times(u uzda.Usage, n int) uzda.Usage {
+	for _, part := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.CacheLong} {
+		*part *= n
 	}
 	return u
 }
@@ -84,7 +94,7 @@ func (s *Server) count(r *Request, t *Turn) uzda.Usage {
 // longest one that was written before is read, if it ends at a marker or at most
 // a few blocks before one.
 func (c *cache) marked(r *Request, o Cache, now time.Time) uzda.Usage {
-	total := r.prompt()
+	total := r.fours()
 	key := func(u *Unit) string { return keyOf(r.Header) + " " + r.Model + " " + u.Hash }
 	hit, last, lastLong := 0, 0, 0 // in tokens
 	for i := len(r.Units) - 1; i >= 0; i-- {
@@ -141,7 +151,7 @@ func (c *cache) automatic(r *Request, o Cache, now time.Time) uzda.Usage {
 		}
 		c.written[key] = entry{until: now.Add(o.Keep)}
 	}
-	return uzda.Usage{Input: r.prompt() - hit, CacheRead: hit}
+	return uzda.Usage{Input: r.fours() - hit, CacheRead: hit}
 }
 
 // A mark is where a cached prefix of Chat Completions may end.

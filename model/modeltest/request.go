@@ -45,7 +45,9 @@ type Request struct {
 	Usage   uzda.Usage // as the provider counts it; Output as far as it went out
 	Whole   bool       // the reply went out to its end
 	Dropped int        // tokens that a local server cut from the front
+	Tokens  int        // of the prompt, as the server counts it, also if it was refused
 
+	times int    // tokens of four bytes
 	doc   value  // the body
 	first string // the hash of the first message, which tells sessions apart
 }

@@ -45,6 +45,11 @@ type Config struct {
 	Rules  Rules
 	Local  Local
 	Cache  Cache
+	// Times is how many tokens the server counts for four bytes; default 1. With
+	// more it is a tokenizer that estimates by bytes are far below.
+	Times int
+	// Overflow is how it refuses what does not fit into a window.
+	Overflow Overflow
 
 	// Unchecked reads nothing and answers bytes rendered once: for benchmarks of
 	// clients. Faults, delays and Answer are ignored, requests are not kept. With
@@ -281,7 +286,7 @@ func (s *Server) read(w http.ResponseWriter, req *http.Request) (*Request, error
 	if err != nil && !errors.As(err, &big) {
 		return nil, fmt.Errorf("read a request: %w", err)
 	}
-	r := &Request{Method: req.Method, Path: req.URL.RequestURI(), Header: req.Header.Clone(), Body: body, Wire: WireMeta}
+	r := &Request{Method: req.Method, Path: req.URL.RequestURI(), Header: req.Header.Clone(), Body: body, Wire: WireMeta, times: max(s.cfg.Times, 1)}
 	if big != nil {
 		r.Faults = append(r.Faults, fmt.Sprintf("%s%d bytes", tooLarge, limit))
 	}

@@ -25,7 +25,8 @@ type Model struct {
 	Name   string // in the model's id; default "inline"
 	Turns  []Turn
 	Loop   bool             // after the last turn comes the first again
-	Agents map[string]Agent // by Request.Agent; every other agent gets Turns
+	Agents map[string]Agent // by Request.Agent; every other agent gets Turns,
+	// but for summaries, which need their own
 	// ByView answers by the number of assistant messages in the view instead of
 	// the ordinal, so that an ask that was lost skips no turn. An edit of the
 	// view then shifts the turns.
@@ -131,6 +132,10 @@ func (m Model) turn(req *uzda.Request) (Turn, int, error) {
 	turns, loop := list.Turns, list.Loop
 	if _, ok := m.Agents[req.Agent]; ok {
 		whose = fmt.Sprintf(" for agent %q", req.Agent)
+	}
+	if whose == "" && req.Agent == uzda.SummaryAgent { // what the turns say is for the session
+		return Turn{}, 1, &uzda.ProviderError{Code: CodeEnd, Message: "the script has no turns for summaries",
+			Hint: `add "agents": {"summary": {"turns": [{"text": "…"}]}}`}
 	}
 	n := max(req.Ask, 1)
 	if m.ByView {

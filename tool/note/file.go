@@ -3,6 +3,7 @@ package note
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -25,32 +26,61 @@ func file(key string) string {
 	return keyPrefix + key + suffix
 }
 
-// load reads the notes of a folder by key; empty ones count as none.
+// fileMost is how much of a file is read: a person may have put anything there.
+const fileMost = 1 << 20
+
+// load reads the notes of a folder by key; empty ones count as none. With an error
+// comes what could be read.
 func load(dir string) (map[string]string, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the notes: %w", err)
 	}
 	all := map[string]string{}
+	var faults error
 	for _, f := range files {
-		key, ok := strings.CutSuffix(strings.TrimPrefix(f.Name(), keyPrefix), suffix)
-		if f.Name() == mainFile {
-			key = ""
-		} else if !ok || !strings.HasPrefix(f.Name(), keyPrefix) || !validKey(key) {
+		key, ok := keyOf(f.Name())
+		if !ok {
 			continue // a temporary file, or not ours
 		}
-		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // deleted by another process just now
-		}
+		text, err := content(filepath.Join(dir, f.Name()))
 		if err != nil {
-			return nil, fmt.Errorf("read the notes: %w", err)
-		}
-		if text := strings.ToValidUTF8(string(data), "\uFFFD"); text != "" {
+			faults = errors.Join(faults, fmt.Errorf("read the notes: %w", err))
+		} else if text != "" {
 			all[key] = text
 		}
 	}
-	return all, nil
+	return all, faults
+}
+
+func keyOf(name string) (key string, ok bool) {
+	if name == mainFile {
+		return "", true
+	}
+	rest, ours := strings.CutPrefix(name, keyPrefix)
+	key, ok = strings.CutSuffix(rest, suffix)
+	return key, ours && ok && key != "" && validKey(key)
+}
+
+// content reads a file, if it is one: to open a pipe would wait for its writer.
+func content(name string) (string, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return "", nil // deleted by another process just now, or no note
+	}
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	data, err := io.ReadAll(io.LimitReader(f, fileMost))
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
 }
 
 // keys returns the keys but that of the main note, sorted.

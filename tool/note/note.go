@@ -18,11 +18,14 @@ import (
 //go:embed note.md
 var description string
 
-// Limit is how many bytes all notes of a session hold together.
-const Limit = 8 << 10
+// Limits of the notes of a session.
+const (
+	Limit    = 8 << 10 // bytes of all together
+	MaxNotes = 100
+)
 
 type input struct {
-	Op   string  `json:"op" enum:"read,write,append" doc:"read, write (replaces the whole note) or append"`
+	Op   string  `json:"op" enum:"read,write,append,delete,list" doc:"read, write (replaces the whole note), append, delete, or list (keys, sizes and beginnings)"`
 	Text *string `json:"text" doc:"the note in Markdown; needed for write and append"`
 	Key  string  `json:"key,omitempty" doc:"a second, separate note, for example one task; lower-case letters, digits, - and _, at most 64; leave it out for the main note"`
 }
@@ -75,7 +78,7 @@ func parse(raw json.RawMessage) (input, error) {
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return in, fmt.Errorf("the input cannot be read: %w", err)
 	}
-	if in.Op != "read" && in.Text == nil {
+	if (in.Op == "write" || in.Op == "append") && in.Text == nil {
 		return in, fmt.Errorf("/text is missing: %s needs the text of the note; an empty text deletes it", in.Op)
 	}
 	if !validKey(in.Key) {
@@ -93,7 +96,7 @@ func validKey(key string) bool {
 	return len(key) <= 64
 }
 
-// Call reads, writes or appends.
+// Call does one operation.
 func (n *Notes) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	in, err := parse(use.Input)
 	if err != nil {
@@ -111,16 +114,23 @@ func (n *Notes) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	switch in.Op {
 	case "read":
 		return read(all, in.Key), nil
+	case "list":
+		return uzda.Result{Blocks: uzda.Say(list(all)), Effect: uzda.EffectNone}, nil
+	case "delete":
+		if all[in.Key] == "" {
+			return uzda.Result{Blocks: uzda.Say(missing(all, in.Key)), Effect: uzda.EffectNone}, nil
+		}
+		return n.save(use.Session, all, in.Key, ""), nil
 	case "append":
-		return n.save(use.Session, all, in.Key, join(all[in.Key], *in.Text)), nil
+		return n.save(use.Session, all, in.Key, added(all[in.Key], *in.Text)), nil
 	case "write":
 		return n.save(use.Session, all, in.Key, *in.Text), nil
 	}
-	return fail(uzda.CodeInvalidInput, "/op must be one of read, write, append"), nil
+	return fail(uzda.CodeInvalidInput, "/op must be one of read, write, append, delete, list"), nil
 }
 
-// join adds text as lines of its own, once.
-func join(old, text string) string {
+// added is a note with text as lines of its own, once.
+func added(old, text string) string {
 	old, text = strings.TrimRight(old, "\n"), strings.TrimRight(text, "\n")
 	if old == "" || text == "" {
 		return old + text
@@ -137,15 +147,29 @@ func fail(code uzda.Code, text string) uzda.Result {
 
 // read returns all notes, or one.
 func read(all map[string]string, key string) uzda.Result {
-	if key != "" {
-		if all[key] == "" {
-			return uzda.Result{Blocks: uzda.Say(fmt.Sprintf("There is no note %q. %s", key, index(all))), Effect: uzda.EffectNone}
-		}
-		return uzda.Result{Blocks: uzda.Say(shorten(all[key])), Effect: uzda.EffectNone}
+	text := shorten(join(all), most)
+	switch {
+	case key != "" && all[key] == "":
+		text = missing(all, key)
+	case key != "":
+		text = shorten(all[key], most)
+	case text == "":
+		text = none
 	}
-	if len(all) == 0 {
-		return uzda.Result{Blocks: uzda.Say(`There are no notes yet. Save some with op "write" and a text.`), Effect: uzda.EffectNone}
+	return uzda.Result{Blocks: uzda.Say(text), Effect: uzda.EffectNone}
+}
+
+const none = `There are no notes yet. Save some with op "write" and a text.`
+
+func missing(all map[string]string, key string) string {
+	if key == "" {
+		return "There is no main note. " + index(all)
 	}
+	return fmt.Sprintf("There is no note %q. %s", key, index(all))
+}
+
+// join is the main note, and after it the others under their keys.
+func join(all map[string]string) string {
 	var b strings.Builder
 	b.WriteString(all[""])
 	for _, k := range keys(all) {
@@ -154,12 +178,43 @@ func read(all map[string]string, key string) uzda.Result {
 		}
 		fmt.Fprintf(&b, "[%s]\n%s", k, all[k])
 	}
-	return uzda.Result{Blocks: uzda.Say(shorten(b.String())), Effect: uzda.EffectNone}
+	return b.String()
 }
 
+// list says which notes there are: how large, and how each begins.
+func list(all map[string]string) string {
+	if len(all) == 0 {
+		return none
+	}
+	const begin = 80 // columns
+	var b strings.Builder
+	line := func(name, text string) {
+		first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+		fmt.Fprintf(&b, "%s: %d bytes: %s\n", name, len(text), uzda.OneLine(first, begin))
+	}
+	if all[""] != "" {
+		line("the main note", all[""])
+	}
+	for _, k := range keys(all) {
+		line("["+k+"]", all[k])
+	}
+	fmt.Fprintf(&b, "Together %d of %d bytes.", size(all), Limit)
+	return shorten(b.String(), most)
+}
+
+// Text is all notes of a session as a compaction pins them: "" where there are
+// none. What a person made far too long is cut. With an error comes what could be
+// read all the same.
+func (n *Notes) Text(id uzda.SessionID) (string, error) {
+	all, err := load(filepath.Join(n.dir, id.Folder()))
+	const pinned = 2 * Limit // more than all that the tool saves, with its keys
+	return shorten(join(all), pinned), err
+}
+
+const most = 4 * Limit // bytes of an answer
+
 // shorten keeps what a person made far too long in bounds.
-func shorten(text string) string {
-	const most = 4 * Limit
+func shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}
@@ -178,6 +233,10 @@ func (n *Notes) save(id uzda.SessionID, all map[string]string, key, text string)
 		return fail(uzda.CodeFailed, fmt.Sprintf("Not saved: the notes would have %d bytes, at most %d are kept. Nothing was changed. Condense: "+
 			"keep the goal, decisions, exact ids, numbers and paths, what is done and what is next; drop what can be looked up again and "+
 			"what is settled; then write the whole note again. %s", total, Limit, index(all)))
+	}
+	if text != "" && all[key] == "" && len(all) >= MaxNotes {
+		return fail(uzda.CodeFailed, fmt.Sprintf("Not saved: there are %d notes already, at most %d are kept. Nothing was changed. "+
+			"Delete those of tasks that are done, or join small ones. %s", len(all), MaxNotes, index(all)))
 	}
 	if err := store(filepath.Join(n.dir, id.Folder()), key, text); err != nil {
 		return fail(uzda.CodeFailed, err.Error())

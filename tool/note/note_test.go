@@ -61,8 +61,18 @@ func TestNotes(t *testing.T) {
 		{args{"op": "read"}, "new\n\n[f-018]\npasses: no"},
 		{args{"op": "write", "text": "", "key": "f-018"}, "…is deleted"},
 		{args{"op": "read"}, "new"},
-		{args{"op": "write", "text": ""}, "…is deleted"},
+		{args{"op": "list"}, "the main note: 3 bytes: new\nTogether 3 of 8192 bytes."},
+		{args{"op": "delete", "key": "f-018"}, `…There is no note "f-018". There are: the main note (3 bytes)`}, // a lost use runs again
+		{args{"op": "write", "text": "\n# Zadanie 漢字\nport 48213", "key": "b"}, "…is saved"},
+		{args{"op": "append", "text": "passes: yes", "key": "a"}, "…is saved"},
+		{args{"op": "list"}, "the main note: 3 bytes: new\n[a]: 11 bytes: passes: yes\n[b]: 28 bytes: # Zadanie 漢字\nTogether 42 of 8192 bytes."},
+		{args{"op": "delete"}, "…The note is deleted. The notes have 39 of 8192 bytes."},
+		{args{"op": "delete"}, "…There is no main note. There are: a (11 bytes), b (28 bytes)"},
+		{args{"op": "delete", "key": "a"}, `…"a" is deleted`},
+		{args{"op": "read"}, "[b]\n\n# Zadanie 漢字\nport 48213"},
+		{args{"op": "write", "text": "", "key": "b"}, "…is deleted"},
 		{args{"op": "read"}, "…no notes yet"},
+		{args{"op": "list"}, "…no notes yet"},
 	} {
 		got, res := call(t, n, "s1", s.in)
 		part, ok := strings.CutPrefix(s.want, "…")
@@ -88,6 +98,33 @@ func TestLimit(t *testing.T) {
 	}
 	if got, _ := call(t, n, "s", args{"op": "read"}); got != full {
 		t.Errorf("a refused write changed the note: %d bytes", len(got))
+	}
+}
+
+// C8: there are not so many notes that their keys alone would fill the window.
+func TestMany(t *testing.T) {
+	t.Parallel()
+	n := note.New(t.TempDir())
+	long := strings.Repeat("k", 60)
+	for i := range note.MaxNotes {
+		if got, res := call(t, n, "s", args{"op": "write", "key": fmt.Sprintf("%s%03d", long, i), "text": strings.Repeat("x", 80)}); res.IsError {
+			t.Fatal(got)
+		}
+	}
+	got, res := call(t, n, "s", args{"op": "write", "key": "more", "text": "x"})
+	if !res.IsError || res.Effect != uzda.EffectNone || !strings.Contains(got, "at most 100") {
+		t.Errorf("one more: %+v", res)
+	}
+	if got, res := call(t, n, "s", args{"op": "write", "key": long + "007", "text": "y"}); res.IsError {
+		t.Errorf("one that is there: %s", got)
+	}
+	text, err := n.Text("s")
+	if err != nil || len(text) > 2*note.Limit || !strings.HasSuffix(text, long+"099]\n"+strings.Repeat("x", 80)) {
+		t.Errorf("pinned: %d bytes, %v", len(text), err)
+	}
+	call(t, n, "s", args{"op": "delete", "key": long + "007"})
+	if got, res := call(t, n, "s", args{"op": "write", "key": "more", "text": "x"}); res.IsError {
+		t.Errorf("after one was deleted: %s", got)
 	}
 }
 
@@ -167,6 +204,50 @@ func TestEditedByHand(t *testing.T) {
 	}
 }
 
+// What a compaction pins is what read gives, of this session alone; it is in
+// bounds and never waits, whatever lies in the folder. C8
+func TestText(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	n := note.New(dir)
+	if text, err := n.Text("s"); text != "" || err != nil {
+		t.Errorf("no notes: %q, %v", text, err)
+	}
+	call(t, n, "other", args{"op": "write", "text": "of another session"})
+	call(t, n, "s", args{"op": "write", "text": "goal"})
+	for i := range 60 { // up to the limit, with keys
+		call(t, n, "s", args{"op": "write", "key": fmt.Sprintf("task-%02d", i), "text": strings.Repeat("ż", 65)})
+	}
+	want, _ := call(t, n, "s", args{"op": "read"})
+	text, err := n.Text("s")
+	if err != nil || text != want || !strings.HasPrefix(text, "goal\n\n[task-00]") {
+		t.Errorf("pinned is not what is read: %v\n%s", err, text)
+	}
+	if text, err := note.New(dir).Text("s"); err != nil || text != want {
+		t.Errorf("after a restart: %v\n%s", err, text)
+	}
+	files := filepath.Join(dir, "s")
+	if err := os.Mkdir(filepath.Join(files, "key-folder.md"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(files, "key-huge.md"), []byte(strings.Repeat("漢", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err = n.Text("s")
+	if err != nil || len(text) > 2*note.Limit+200 || !utf8.ValidString(text) || !strings.Contains(text, "are left out") || !strings.HasPrefix(text, "goal") {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	if err := os.RemoveAll(files); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files, nil, 0o600); err != nil { // a file where the folder should be
+		t.Fatal(err)
+	}
+	if text, err := n.Text("s"); text != "" || err == nil {
+		t.Errorf("a broken folder: %q, %v", text, err)
+	}
+}
+
 // TestInput: only op is needed; the rest is said when it is missing. C8 T1
 func TestInput(t *testing.T) {
 	t.Parallel()
@@ -177,7 +258,7 @@ func TestInput(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`{}`:                                    "/op is missing",
-		`{"op":"delete"}`:                       `one of "read", "write", "append"`,
+		`{"op":"forget"}`:                       `one of "read", "write", "append", "delete", "list"`,
 		`{"op":"write"}`:                        "/text is missing",
 		`{"op":"append","text":null}`:           "/text is missing",
 		`{"op":"write","text":"x","key":"../"}`: "/key must be",
@@ -195,6 +276,8 @@ func TestConformance(t *testing.T) {
 		tooltest.Case{Input: `{"op":"read"}`},
 		tooltest.Case{Input: `{"op":"write","text":"a"}`, Want: "saved"},
 		tooltest.Case{Input: `{"op":"append","text":"a","key":"k"}`, Want: "saved"},
+		tooltest.Case{Input: `{"op":"list"}`},
+		tooltest.Case{Input: `{"op":"delete","key":"never-was"}`, Want: "There is no note"},
 		tooltest.Case{Input: `{"op":"write"}`, Bad: true},
 		tooltest.Case{Input: `{"op":"forget"}`, Bad: true},
 	)

@@ -68,6 +68,9 @@ func firstRunes(s string) string {
 }
 
 func load(dir string) ([]Item, error) {
+	if info, err := os.Stat(filepath.Join(dir, name)); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read the list: %s is no plain file; remove it", name) // to open a pipe would wait
+	}
 	f, err := os.Open(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -142,6 +143,34 @@ func fail(code uzda.Code, text string) uzda.Result {
 // Read returns the list of a session, also as a person left it; none is no error.
 func (t *Todo) Read(session uzda.SessionID) ([]Item, error) {
 	return load(filepath.Join(t.dir, session.Folder()))
+}
+
+// Text is the list of a session as a compaction pins it: "" where there is none. A
+// long one has its done items counted, and then what is left of it cut.
+func (t *Todo) Text(session uzda.SessionID) (string, error) {
+	const most = 8 << 10
+	items, err := t.Read(session)
+	text := Markdown(items)
+	if len(text) <= most {
+		return text, err
+	}
+	open := slices.DeleteFunc(slices.Clone(items), func(it Item) bool { return it.Status == Done })
+	head := ""
+	if done := len(items) - len(open); done > 0 {
+		head = fmt.Sprintf("(%d items are done)\n", done)
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for i, it := range open {
+		const foot = 80
+		line := Markdown([]Item{it})
+		if b.Len()+len(line) > most-foot {
+			fmt.Fprintf(&b, "(%d more items are in the list)\n", len(open)-i)
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String(), err
 }
 
 // short tells the model where it stands; it wrote the list itself.

@@ -259,6 +259,44 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
+// What a compaction pins: the list as it stands, in bounds, what is open first of
+// all, and never a wait. C8 case:C02
+func TestText(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := todo.New(dir)
+	if text, err := l.Text("s"); text != "" || err != nil {
+		t.Errorf("no list: %q, %v", text, err)
+	}
+	call(t, l, "other", todo.Item{Text: "of another session", Status: "doing"})
+	call(t, l, "s", todo.Item{Text: "żółty", Status: "done"}, todo.Item{Text: "port 48213", Status: "doing"}, todo.Item{Text: "next", Status: "pending"})
+	if text, err := todo.New(dir).Text("s"); err != nil || text != "- [x] żółty\n- [~] port 48213\n- [ ] next\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	var items []todo.Item
+	for i := range 60 {
+		items = append(items, todo.Item{Text: fmt.Sprint(i, strings.Repeat(" 漢字", 100)), Status: "done"})
+	}
+	for i := range 40 {
+		items = append(items, todo.Item{Text: fmt.Sprint("open ", i, strings.Repeat(" 漢字", 100)), Status: "pending"})
+	}
+	call(t, l, "s", items...)
+	text, err := l.Text("s")
+	if err != nil || len(text) > 8<<10 || !utf8.ValidString(text) || !strings.HasPrefix(text, "(60 items are done)\n- [ ] open 0 ") || !strings.Contains(text, "more items are in the list)") {
+		t.Errorf("%d bytes, %v: %.200s", len(text), err, text)
+	}
+	file := filepath.Join(dir, "s", "todo.md")
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := l.Text("s"); text != "" || err == nil || !strings.Contains(err.Error(), "no plain file") {
+		t.Errorf("a folder in its place: %q, %v", text, err)
+	}
+}
+
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	tooltest.Run(t, todo.New(t.TempDir()),

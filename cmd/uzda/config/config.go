@@ -32,6 +32,7 @@ type Config struct {
 	Verify       string   // command
 	OutputFormat string   // text, json or stream-json
 	Limits       uzda.Limits
+	Context      Context
 	Permissions  Permissions
 	Shell        Shell
 	Fetch        Fetch
@@ -60,6 +61,14 @@ type Config struct {
 
 // origins are the places that settings were looked for from.
 type origins struct{ dir, home, user string }
+
+// Context says how much of the window a session uses, and how it stays within.
+type Context struct {
+	Budget  int    // tokens; 0: as the model's window says
+	Compact string // auto or off
+	Model   string // for summaries; "": the session's own
+	Keep    int    // replies that a summary leaves as they are
+}
 
 // Permissions are the rules that calls are held against. Rules of all files,
 // variables and flags hold together; none replaces another.

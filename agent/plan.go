@@ -1,0 +1,235 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/uzda-dev/uzda"
+)
+
+const (
+	planAt    = 70      // percent of the budget from which on the planner is asked
+	tellAt    = 40      // percent: the model is told what is left once it is less
+	maxBudget = 320_000 // tokens: longer requests are read with little care, and dearly
+	leastOut  = 1000    // bytes: of a result, however full the window is
+)
+
+// planned is what a planner said before an ask.
+type planned struct {
+	ask int
+	uzda.Plan
+}
+
+// end says how the turn ends before ask n, nil if it goes on.
+func (p planned) end(n int) *uzda.Ended {
+	if p.ask != n {
+		return nil
+	}
+	return p.End
+}
+
+// weighs says whether the planner has weighed the request of ask n.
+func (p planned) weighs(n int) bool { return p.ask == n && p.Weighed != nil && p.Weighed.Total > 0 }
+
+// budgetOf is how many tokens requests are to stay under.
+func budgetOf(set, window int) int {
+	if window <= 0 {
+		return or(set, maxBudget)
+	}
+	return min(or(set, maxBudget), window)
+}
+
+// window is how many tokens a request may have, 0 if that is not known.
+func (s *State) window() int {
+	if w := s.Gear.Model.Window; s.Most == 0 || w > 0 && w < s.Most {
+		return w
+	}
+	return s.Most
+}
+
+// budget is the working budget, 0 if the view is edited by people only.
+func (s *State) budget() int {
+	if w := s.window(); w > 0 {
+		return min(s.Gear.Budget, w)
+	}
+	return s.Gear.Budget
+}
+
+// wantsPlan says whether the planner is to look at the next request.
+func (s *State) wantsPlan() bool {
+	return s.Turn.Steps == 0 || s.Turn.Refusals > 0 || s.projected()*100 >= s.budget()*planAt
+}
+
+// tooLong learns from a request that was refused as too long: how the provider
+// counts, or how much it takes.
+func (s *State) tooLong(b uzda.Broken) {
+	s.Turn.Refusals, s.Turn.Refused = s.Turn.Refusals+1, s.Ask.Hash
+	if b.Window > 0 {
+		s.Most = b.Window
+	}
+	was, window := s.Ask.Tokens-s.Ask.Max, s.window()
+	tokens, bytes := b.Tokens, s.Grown
+	if s.Size == 0 {
+		bytes += s.fixed()
+	}
+	if tokens <= was && s.Size < was/2 { // it does not say, and most of it was a guess
+		tokens = window + window/50
+	}
+	switch {
+	case tokens > was && bytes > 0 && tokens > s.Size:
+		s.Rate = min(max((tokens-s.Size)*1000/bytes, s.Rate, rateGuess), maxRate)
+	case b.Window == 0 && (window == 0 || window > was): // it takes less than anybody says
+		s.Most = was * 9 / 10
+	}
+}
+
+// output is how many bytes a result may have, one of n of a step: what comes in at
+// once must leave room for what is there already.
+func (s *State) output(n int) int {
+	limit := s.Gear.Limits.Output
+	if s.Gear.Budget == 0 {
+		return limit
+	}
+	rate := or(s.Rate, rateGuess)
+	free := max(s.budget()*1000/rate-s.fixed(), 0) / 2
+	return min(limit, max(free/max(n, 1), leastOut))
+}
+
+// left tells the model what is left of the window and of the turn, once it is not
+// much; "" while it is.
+func (s *State) left() string {
+	budget := s.budget()
+	if budget <= 0 {
+		return ""
+	}
+	var text string
+	low := func(used, of int) bool { return of > 0 && (of-used)*100 < of*tellAt }
+	if used := s.projected(); low(used, budget) {
+		free := max(budget-used, 0)
+		text = fmt.Sprintf("About %d %% of your context budget is left (%d of %d tokens). Ask for less at once, and note what must last. ", free*100/budget, free, budget)
+	}
+	t, l := &s.Turn, s.Gear.Limits
+	var rest []string
+	if used := t.Steps + t.Held.Steps; low(used, l.Steps) {
+		rest = append(rest, fmt.Sprintf("%d of %d steps", max(l.Steps-used, 0), l.Steps))
+	}
+	if used := t.Calls + t.Held.Calls; low(used, l.Calls) {
+		rest = append(rest, fmt.Sprintf("%d of %d tool calls", max(l.Calls-used, 0), l.Calls))
+	}
+	if used := t.Tokens + t.Held.Tokens; low(used, l.Tokens) {
+		rest = append(rest, fmt.Sprintf("%d of %d tokens", max(l.Tokens-used, 0), l.Tokens))
+	}
+	if len(rest) > 0 {
+		text += "Left for this turn: " + strings.Join(rest, ", ") + "."
+	}
+	return strings.TrimSpace(text)
+}
+
+// edits are what the plan for ask n does to the view: its bodies, and the state after them.
+func (r *run) edits(f *State, n int) ([]uzda.Body, *State) {
+	if r.plan.ask != n {
+		return nil, f
+	}
+	bodies, g := r.plan.missed(n), f
+	var made []uzda.Body
+	for _, e := range r.plan.Edits {
+		if g.CanEdit(e) != nil {
+			continue
+		}
+		made = append(made, e)
+		g = g.Fork()
+		g.Fold(uzda.Event{Seq: g.Head + 1, Body: e})
+	}
+	if w := r.plan.Weighed; w != nil && (f.Turn.Steps == 0 || len(made)+len(bodies) > 0 || r.plan.End != nil) {
+		weighed := *w
+		weighed.Ask = n
+		bodies = append(bodies, weighed)
+	}
+	return append(bodies, made...), g
+}
+
+func (p planned) missed(n int) (out []uzda.Body) {
+	for _, m := range p.Missed {
+		m.Ask = n
+		out = append(out, m)
+	}
+	return out
+}
+
+// refusedAgain ends a turn whose request was refused as too long, and could not be
+// made shorter.
+func refusedAgain(s *State) uzda.Body {
+	return ending(uzda.ContextExhausted, s.Turn.Broke.Error+"; nothing is left that could be taken out of it",
+		"begin a new session, or use a model with a larger window")[0].Body
+}
+
+// view is what a planner sees of a state before ask n.
+func (r *run) view(s *State, n int, tail string) uzda.View {
+	v := uzda.View{Session: r.id, Ask: n, Tail: tail, Tokens: s.projected(), Used: s.Used, Counted: s.Rate > 0,
+		Head:  uzda.Head{Model: s.Gear.Model.ID, System: s.Gear.System, Tools: s.Gear.Tools, Params: s.Gear.Params},
+		Model: s.Gear.Model, Budget: s.budget(), First: s.Turn.Steps == 0, Refused: s.Turn.Refusals > 0,
+		Compacted: s.Compacted, Missed: s.Missed}
+	v.Model.Window = s.window()
+	v.Entries = slices.Clone(s.View) // it is read while the loop goes on
+	for i, e := range slices.Backward(v.Entries) {
+		if e.Message.Role == uzda.Assistant {
+			v.Fixed = i
+			break
+		}
+	}
+	for _, m := range s.Inbox {
+		if !m.Turn || m.Seq == s.Turn.Seq {
+			v.Entries = append(v.Entries, m.Entry)
+		}
+	}
+	v.Events = func(ctx context.Context) iter.Seq2[uzda.Event, error] { return r.Store.Read(ctx, r.id, 0) }
+	return v
+}
+
+// planFor asks the planner, beside the loop. It never fails: a planner that errs or
+// crashes plans nothing.
+func (r *run) planFor(ctx context.Context, f *State, n int, tail string) {
+	v := r.view(f, n, tail)
+	side := &side{asks: n, run: r, crew: r.crew, info: f.Gear.Model, rate: f.Rate, accounts: r.accounts(f)}
+	v.Side = side.ask
+	r.beside(ctx, "plan", func(ctx context.Context) (l landed) {
+		l.plan = &planned{ask: n}
+		defer func() {
+			if p := recover(); p != nil {
+				l.plan.Plan, l.err = uzda.Plan{}, fmt.Errorf("the planner crashed: %v", p)
+			}
+		}()
+		plan, err := r.Planner.Plan(ctx, v)
+		if l.err = err; err == nil {
+			l.plan.Plan = r.clean(plan)
+		}
+		return l
+	})
+}
+
+// clean lets nothing of a plan into the journal that must not be seen: what is pinned
+// comes from outside.
+func (r *run) clean(p uzda.Plan) uzda.Plan {
+	for i := range p.Edits {
+		e := &p.Edits[i]
+		e.With = slices.Clone(e.With)
+		for j := range e.With {
+			m := &e.With[j].Message
+			if blocks, changed := Mask(r.Redact, m.Blocks); changed {
+				m.Blocks, m.Items = blocks, nil // they hold the value
+			}
+		}
+	}
+	for i := range p.Missed {
+		p.Missed[i].Why = r.brief(p.Missed[i].Why)
+	}
+	if p.End != nil {
+		end := *p.End
+		end.Outcome, end.Detail, end.Hint = end.Reason.Outcome(), r.brief(end.Detail), r.brief(end.Hint)
+		p.End = &end
+	}
+	return p
+}

@@ -1,0 +1,426 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/session"
+)
+
+// compaction is what a person wants of `uzda compact`.
+type compaction struct {
+	dry   bool
+	undo  undone
+	model string // that writes the summary; "": as the settings say
+}
+
+func (a *app) compactCommand() *cobra.Command {
+	var o compaction
+	c := a.looks("compact SESSION...", "make what the model sees of a session shorter", `Compact does now what else is done when a request nears its budget: old results
+become short placeholders, repeated ones are left out, and if that is not enough
+a summary takes the place of all but the task and the last replies. The journal
+keeps everything, and the model can recall any part of it.
+
+--dry-run changes nothing, records nothing and asks no model; with --model that
+model writes the summary, which is shown with the facts that it lost. It takes
+several sessions, so that a model or a prompt can be measured on them. --undo
+takes back the last edit that still stands, or with --undo=SEQ that one.
+
+It exits with 0 if something was done, and if there was nothing to do; with 1 if
+all that was tried came to nothing, with 11 if the session is at work elsewhere.`,
+		func(c *cobra.Command, args []string) error {
+			if len(args) > 1 && o.undo.given {
+				return fail(uzda.ConfigError, "an edit is named like this: --undo=SEQ", "%s --undo takes one session; got %q", c.CommandPath(), args)
+			}
+			if len(args) > 1 && !o.dry {
+				return fail(uzda.ConfigError, "several can be looked at with --dry-run", "%s takes one session; got %q", c.CommandPath(), args)
+			}
+			return one(len(args))(c, args)
+		}, func(ctx context.Context, w *work, args []string) error {
+			switch {
+			case o.undo.given && (o.dry || o.model != ""):
+				return usage("--undo goes with neither --dry-run nor --model")
+			case o.undo.given:
+				return w.undoEdit(ctx, args[0], o.undo.seq)
+			case len(args) > 1:
+				return w.measure(ctx, args, o)
+			}
+			r, err := w.compact(ctx, args[0], o)
+			if err != nil {
+				return err
+			}
+			return w.compacted(r)
+		})
+	c.Example = "  uzda compact ID --dry-run\n  uzda compact ID\n  uzda compact ID --undo"
+	c.Flags().BoolVar(&o.dry, "dry-run", false, "only show what would be done")
+	c.Flags().Var(named{&o.model, "MODEL"}, "model", "the model that writes the summary, in place of context.model")
+	c.Flags().Var(&o.undo, "undo", "take an edit back")
+	c.Flags().Lookup("undo").NoOptDefVal = "the last"
+	return flags(c, "dir", "add-dir", "db", "agent", "context-budget")
+}
+
+// undone is the flag that names an edit, or the last.
+type undone struct {
+	given bool
+	seq   uzda.Seq // 0: the last
+}
+
+func (u *undone) String() string { return "" }
+func (u *undone) Type() string   { return "SEQ" }
+func (u *undone) Set(text string) error {
+	u.given = true
+	if text == "the last" {
+		return nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		return errors.New("want the number of an edit; `uzda context ID` lists them")
+	}
+	u.seq = uzda.Seq(n)
+	return nil
+}
+
+// named is a flag that holds a text.
+type named struct {
+	text *string
+	kind string
+}
+
+func (n named) String() string        { return *n.text }
+func (n named) Type() string          { return n.kind }
+func (n named) Set(text string) error { *n.text = text; return nil }
+
+// compactJSON is what `uzda compact` prints with --output-format json.
+type compactJSON struct {
+	Session  uzda.SessionID `json:"session"`
+	DryRun   bool           `json:"dry_run"`
+	Before   int            `json:"before"` // tokens of the next request
+	After    int            `json:"after"`
+	Edits    []editJSON     `json:"edits"`
+	Missed   []uzda.Missed  `json:"missed"` // what was tried in vain
+	Facts    int            `json:"facts"`
+	Lost     int            `json:"lost"` // by the summary
+	Restored int            `json:"restored"`
+	Requests int            `json:"requests"` // to a model
+	Cost     *uzda.Money    `json:"cost_usd"` // of them; null: a price is not known
+	Exit     int            `json:"exit"`
+	Error    *errorJSON     `json:"error"`
+}
+
+// compact makes a session shorter, or shows how it would.
+func (w *work) compact(ctx context.Context, name string, o compaction) (*compactJSON, error) {
+	id, s, err := w.load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !o.dry {
+		if err := w.sound(ctx, id, s); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.rests(ctx, id, s); err != nil {
+		return nil, err
+	}
+	if o.model != "" {
+		w.cfg.Context.Model, w.summarist = o.model, "flag --model"
+	}
+	w.cfg.Context.Budget = cmp.Or(w.cfg.Context.Budget, s.Gear.Budget) // as the session had it
+	if o.dry {
+		return w.try(ctx, id, s, o)
+	}
+	agents, _, err := w.agents(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return w.compactBy(ctx, w.host(agents), id, s.Head)
+}
+
+// rests says why a session cannot be edited now.
+func (w *work) rests(ctx context.Context, id uzda.SessionID, s *agent.State) error {
+	epoch, err := w.store.Acquire(ctx, id, holder())
+	if err == nil {
+		err = w.store.Release(ctx, id, epoch)
+	}
+	switch {
+	case err != nil: // it is at work somewhere
+		return failed(id, err)
+	case s.Gear.Model.ID == "":
+		return fail(uzda.ConfigError, "there is nothing to make shorter", "session %s has sent no request yet", id)
+	case len(s.Waits()) > 0:
+		return fail(uzda.ConfigError, "answer it first: `uzda show "+string(id)+"` says how", "session %s waits for an answer to a call", id)
+	case len(s.Uses) > 0 || s.Ask != nil:
+		return fail(uzda.ConfigError, "let it go on first: `uzda resume "+string(id)+"`", "session %s is in the middle of a step", id)
+	}
+	return nil
+}
+
+// try compacts a session without recording anything. It needs no model but the one
+// that writes the summary, if there is to be one, and none of the agent's tools.
+func (w *work) try(ctx context.Context, id uzda.SessionID, s *agent.State, o compaction) (*compactJSON, error) {
+	if o.model == "" {
+		w.cfg.Context.Model = ""
+	}
+	p, err := w.keeper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	paid := &meter{Model: p.By}
+	if d, ok := p.By.(uzda.Describer); ok {
+		paid.info = d.Describe()
+	}
+	if p.By != nil {
+		p.By = paid
+	}
+	h := w.host(map[string]agent.Agent{s.Opened.Agent: {Model: silent{s.Gear.Model}, Params: s.Gear.Params, System: s.Gear.System,
+		Limits: w.cfg.Limits, Planner: p, Budget: w.cfg.Context.Budget}})
+	plan, err := h.Compact(ctx, id, agent.Compaction{DryRun: true, Ask: o.model != ""})
+	if err != nil {
+		return nil, failed(id, err)
+	}
+	r := &compactJSON{Session: id, DryRun: true, Edits: []editJSON{}, Cost: paid.cost(w.prices)}
+	for _, e := range plan.Edits {
+		j := editOf(0, e)
+		j.Text = placed(e)
+		r.Edits = append(r.Edits, j)
+	}
+	r.sum(plan)
+	return r, nil
+}
+
+// compactBy lets a host shorten a session, and tells what came of it.
+func (w *work) compactBy(ctx context.Context, h *session.Host, id uzda.SessionID, head uzda.Seq) (*compactJSON, error) {
+	plan, err := h.Compact(ctx, id, session.Compaction{})
+	if err != nil {
+		return nil, failed(id, err)
+	}
+	r := &compactJSON{Session: id}
+	if r.Edits, err = w.edits(ctx, id, head); err != nil {
+		return nil, err
+	}
+	r.sum(plan)
+	if r.Requests, r.Cost, err = w.asideSince(ctx, id, head); err != nil {
+		return nil, err
+	}
+	if len(r.Edits) == 0 && r.Requests > 0 && len(r.Missed) > 0 && r.Error == nil {
+		r.Exit = uzda.ToolError.Exit()
+		r.Error = &errorJSON{uzda.ToolError, "nothing was done: " + r.Missed[0].What + ": " + r.Missed[0].Why, "the session is as it was"}
+	}
+	return r, nil
+}
+
+// asideSince counts what was asked beside a session after an event, with its cost;
+// nil if a price is not known.
+func (w *work) asideSince(ctx context.Context, id uzda.SessionID, after uzda.Seq) (n int, cost *uzda.Money, err error) {
+	cost = new(uzda.Money)
+	for e, err := range w.store.Read(ctx, id, after) {
+		if err != nil {
+			return 0, nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+		}
+		b, ok := e.Body.(uzda.Used)
+		switch {
+		case !ok:
+			continue
+		case b.Unknown:
+			cost = nil
+		case cost != nil:
+			*cost += b.Cost
+		}
+		n++
+	}
+	return n, cost, nil
+}
+
+// sum takes over what a plan says of itself and of its edits.
+func (r *compactJSON) sum(plan uzda.Plan) {
+	r.Missed = append([]uzda.Missed{}, plan.Missed...)
+	if e := plan.End; e != nil {
+		r.Exit, r.Error = e.Reason.Exit(), &errorJSON{e.Reason, e.Detail, e.Hint}
+	}
+	if plan.Weighed != nil {
+		r.Before, r.After = plan.Weighed.Total, plan.Weighed.Total
+	}
+	first := true
+	for _, e := range r.Edits {
+		s := e.Saving
+		if s == nil {
+			continue
+		}
+		if first {
+			r.Before, first = s.Before, false
+		}
+		r.After = s.After
+		r.Facts, r.Lost, r.Restored = r.Facts+s.Facts, r.Lost+s.Lost, r.Restored+s.Restored
+		r.Requests += s.Requests
+	}
+}
+
+// placed is the text that a summary puts in place of messages; that of placeholders
+// is of no interest.
+func placed(e uzda.Edited) string {
+	if e.What != uzda.MoveCompact && e.What != uzda.MoveHandover || len(e.With) == 0 {
+		return ""
+	}
+	return e.With[0].Message.Blocks.String()
+}
+
+// compacted prints what a compaction came to.
+func (w *work) compacted(r *compactJSON) error {
+	if w.json() {
+		writeJSON(w.out, r)
+	} else if r.Error == nil {
+		r.write(w.out)
+	} else {
+		r.write(w.err)
+	}
+	if r.Error == nil {
+		return nil
+	}
+	fmt.Fprintf(w.err, "uzda: %s: %s\n      %s\n", r.Error.Code, safeLines(r.Error.Message), safeLines(r.Error.Hint))
+	return &exit{code: r.Exit}
+}
+
+// write prints a compaction for a person.
+func (r *compactJSON) write(out io.Writer) {
+	for _, e := range r.Edits {
+		fmt.Fprintf(out, "%-9s %-24s %s\n", e.What, shrunk(e.Saving), safe(gistOf(e)))
+		if e.Text != "" {
+			fmt.Fprintln(out, "\n  "+strings.ReplaceAll(strings.TrimSpace(safeLines(e.Text)), "\n", "\n  ")+"\n")
+		}
+	}
+	for _, m := range r.Missed {
+		fmt.Fprintf(out, "%-9s not made: %s\n", m.What, safe(m.Why))
+	}
+	if r.Requests > 0 {
+		fmt.Fprintln(out, "          "+spent(r.Requests, r.Cost))
+	}
+	switch {
+	case len(r.Edits) == 0 && r.Error == nil:
+		fmt.Fprintf(out, "Nothing was done: the next request has %s tokens.\n", thousands(r.Before))
+	case len(r.Edits) > 0 && r.DryRun:
+		fmt.Fprintf(out, "would go from %s to %s tokens; nothing was changed\n", thousands(r.Before), thousands(r.After))
+	case len(r.Edits) > 0:
+		fmt.Fprintf(out, "%s → %s tokens; to take it back: uzda compact %s --undo\n", thousands(r.Before), thousands(r.After), r.Session)
+	}
+}
+
+// measuredJSON is what compactions of several sessions would come to.
+type measuredJSON struct {
+	DryRun   bool           `json:"dry_run"`
+	Sessions []*compactJSON `json:"sessions"`
+	Before   int            `json:"before"`
+	After    int            `json:"after"`
+	Facts    int            `json:"facts"`
+	Lost     int            `json:"lost"`
+	Restored int            `json:"restored"`
+	Requests int            `json:"requests"`
+	Cost     *uzda.Money    `json:"cost_usd"`
+	Exit     int            `json:"exit"` // the largest of the sessions'
+}
+
+// measure tries compactions on several sessions, and sums up.
+func (w *work) measure(ctx context.Context, names []string, o compaction) error {
+	all := measuredJSON{DryRun: true, Cost: new(uzda.Money)}
+	budget := w.cfg.Context.Budget
+	for _, name := range names {
+		w.cfg.Context.Budget = budget // not that of the session before
+		r, err := w.compact(ctx, name, o)
+		var e *exit
+		if errors.As(err, &e) && e.outcome != nil { // the others can still be measured
+			r = &compactJSON{Session: uzda.SessionID(name), DryRun: true, Edits: []editJSON{}, Missed: []uzda.Missed{}, Cost: new(uzda.Money),
+				Exit: e.code, Error: &errorJSON{e.outcome.Reason, e.outcome.Detail, e.outcome.Hint}}
+		} else if err != nil {
+			return err
+		}
+		all.add(r)
+		if !w.json() {
+			fmt.Fprintf(w.out, "session %s\n", safe(string(r.Session)))
+			r.write(w.out)
+			if r.Error != nil {
+				fmt.Fprintf(w.out, "%s: %s\n", r.Error.Code, safe(r.Error.Message))
+			}
+			fmt.Fprintln(w.out)
+		}
+	}
+	if w.json() {
+		writeJSON(w.out, all)
+	} else {
+		fmt.Fprintln(w.out, all.String())
+	}
+	if all.Exit != 0 {
+		return &exit{code: all.Exit}
+	}
+	return nil
+}
+
+func (m *measuredJSON) add(r *compactJSON) {
+	m.Sessions = append(m.Sessions, r)
+	m.Before, m.After, m.Exit = m.Before+r.Before, m.After+r.After, max(m.Exit, r.Exit)
+	m.Facts, m.Lost, m.Restored, m.Requests = m.Facts+r.Facts, m.Lost+r.Lost, m.Restored+r.Restored, m.Requests+r.Requests
+	if m.Cost == nil || r.Cost == nil {
+		m.Cost = nil
+	} else {
+		m.Cost = new(*m.Cost + *r.Cost)
+	}
+}
+
+// String is the line that sums up.
+func (m *measuredJSON) String() string {
+	parts := []string{"total: " + plural(len(m.Sessions), "session"), fmt.Sprintf("%s → %s tokens", thousands(m.Before), thousands(m.After))}
+	if m.Facts > 0 {
+		parts = append(parts, facts(m.Facts, m.Lost, m.Restored), fmt.Sprintf("%.1f %% lost by the summary", 100*float64(m.Lost)/float64(m.Facts)))
+	}
+	if m.Requests > 0 {
+		parts = append(parts, spent(m.Requests, m.Cost))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// undoEdit takes back an edit of what the model sees.
+func (w *work) undoEdit(ctx context.Context, name string, seq uzda.Seq) error {
+	id, s, err := w.load(ctx, name)
+	if err == nil {
+		err = w.sound(ctx, id, s)
+	}
+	if err != nil {
+		return err
+	}
+	if seq == 0 {
+		if seq = standing(s); seq == 0 {
+			return fail(uzda.ConfigError, "`uzda context "+string(id)+"` lists edits", "session %s has no edit that stands", id)
+		}
+	}
+	if err := w.rests(ctx, id, s); err != nil {
+		return err
+	}
+	e, err := agent.Undo(ctx, w.store, id, seq)
+	if err != nil {
+		return fail(uzda.ConfigError, "`uzda context "+string(id)+"` lists edits", "%v", err)
+	}
+	e.By = person()
+	if err := s.CanEdit(e); err != nil {
+		return fail(uzda.ConfigError, "`uzda show "+string(id)+"` says where it stands", "%v", err)
+	}
+	at, err := w.host(nil).Post(ctx, id, e)
+	if err != nil {
+		return failed(id, err)
+	}
+	made, err := w.edits(ctx, id, at-1)
+	if err != nil {
+		return err
+	}
+	if w.json() {
+		writeJSON(w.out, map[string]any{"session": id, "undone": seq, "edits": made, "exit": 0, "error": nil})
+		return nil
+	}
+	fmt.Fprintf(w.out, "Edit %d is taken back: the model sees what it replaced again.\n", seq)
+	return nil
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+
+	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/tool/note"
+	"github.com/uzda-dev/uzda/tool/todo"
+	"github.com/uzda-dev/uzda/window"
+)
+
+// planner keeps the requests of a session within their budget, as the settings say.
+func (w *work) planner(ctx context.Context) (agent.Planner, error) {
+	p, err := w.keeper(ctx)
+	if err == nil && w.cfg.Context.Compact == "off" {
+		return onRequest{p}, nil
+	}
+	return p, err
+}
+
+// keeper is the planner of the settings, whether it may act by itself or not.
+func (w *work) keeper(ctx context.Context) (window.Planner, error) {
+	p := window.Planner{Last: w.cfg.Context.Keep, Pinned: w.pinned}
+	name := w.cfg.Context.Model
+	if name == "" {
+		return p, nil
+	}
+	t, err := w.target(name, cmp.Or(w.summarist, "context.model, "+w.cfg.Origin("context.model")))
+	if err == nil {
+		p.By, err = w.ready(ctx, t)
+	}
+	return p, err
+}
+
+// onRequest edits only where a person asks for it, and weighs all the same.
+type onRequest struct{ window.Planner }
+
+var _ agent.Planner = onRequest{}
+
+// Plan ends a turn whose request was refused as too long: nothing else would help.
+func (p onRequest) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
+	if v.Forced {
+		return p.Planner.Plan(ctx, v)
+	}
+	weighed := window.Weigh(v)
+	plan := uzda.Plan{Weighed: &weighed}
+	if v.Refused {
+		plan.End = &uzda.Ended{Outcome: uzda.Stopped, Reason: uzda.ContextExhausted, Detail: "the model refused the request as too long, and context.compact is off",
+			Hint: "shorten it: `uzda compact " + string(v.Session) + "`, then `uzda resume`; or set context.compact: auto"}
+	}
+	return plan, nil
+}
+
+// pinned is what must survive a compaction word for word: the agent's list of what
+// is to be done, and its notes. What cannot be read is left out: the model can
+// still read it by its tool, and learns there why not.
+func (w *work) pinned(_ context.Context, id uzda.SessionID) ([]window.Pin, error) {
+	var pins []window.Pin
+	if items, err := w.todo().Read(id); err == nil && len(items) > 0 {
+		pins = append(pins, window.Pin{Title: "What is to be done", Text: todo.Markdown(items)})
+	}
+	if text, err := note.New(w.notes()).Text(id); err == nil && text != "" {
+		pins = append(pins, window.Pin{Title: "Notes", Text: text})
+	}
+	return pins, nil
+}
+
+// silent stands for the model of a session where none may be asked.
+type silent struct{ info uzda.ModelInfo }
+
+// Describe says what the session's model is.
+func (m silent) Describe() uzda.ModelInfo { return m.info }
+
+// Stream refuses.
+func (m silent) Stream(context.Context, *uzda.Request) iter.Seq2[uzda.Chunk, error] {
+	return func(yield func(uzda.Chunk, error) bool) {
+		yield(nil, errors.New("a dry run asks no model unless --model names one"))
+	}
+}
+
+// meter adds up what a model uses where nothing else does.
+type meter struct {
+	uzda.Model
+	info uzda.ModelInfo
+	used []uzda.Usage // of each request; they come one after the other
+}
+
+// Describe says what the model is.
+func (m *meter) Describe() uzda.ModelInfo { return m.info }
+
+// Stream passes a reply on.
+func (m *meter) Stream(ctx context.Context, req *uzda.Request) iter.Seq2[uzda.Chunk, error] {
+	return func(yield func(uzda.Chunk, error) bool) {
+		for c, err := range m.Model.Stream(ctx, req) {
+			if stop, ok := c.(uzda.Stop); ok {
+				m.used = append(m.used, stop.Usage)
+			}
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+// cost is what that cost; nil if the price is not known.
+func (m *meter) cost(prices uzda.Pricer) *uzda.Money {
+	sum := uzda.Money(0)
+	for _, u := range m.used {
+		p, known := prices.Price(m.info.ID, u.Context())
+		if !known && !m.info.Free {
+			return nil
+		}
+		if !m.info.Free {
+			sum += p.Of(u)
+		}
+	}
+	return &sum
+}

@@ -1,0 +1,31 @@
+package window
+
+import (
+	"context"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// Compact is one move by itself, as a plan makes it.
+func (p Planner) Compact(ctx context.Context, v uzda.View) (uzda.Edited, *uzda.Missed) {
+	return p.compact(ctx, newDraft(v))
+}
+
+// Handover is one move by itself, as a plan makes it.
+func (p Planner) Handover(ctx context.Context, v uzda.View, alone bool) (uzda.Edited, *uzda.Missed) {
+	return p.handover(ctx, newDraft(v), alone)
+}
+
+// Framed is a summary in its frame, and what is read out of it again.
+func Framed(summary, pin string) (record, again string) {
+	m := brief{summary: summary, pins: []Pin{{Title: pin, Text: pin}}}.message()
+	again, _ = recordOf(uzda.Entry{Edit: 1, Message: m})
+	return m.String(), again
+}
+
+// Neutral is text as it stands inside a frame.
+func Neutral(text string) string { return neutral(text) }
+
+// Shorten and Within cut text.
+func Shorten(text string, n int) string     { return shorten(text, n) }
+func Within(text string, tokens int) string { return within(text, tokens) }
