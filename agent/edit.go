@@ -39,11 +39,15 @@ func (s *State) edit(seq uzda.Seq, b uzda.Edited) {
 			with[i].Edit = seq
 		}
 	}
+	renews := b.What == uzda.MoveCompact || b.What == uzda.MoveHandover
+	if renews && (b.Saved == nil || b.Saved.Requests > 0) { // one by code alone says nothing of the summaries
+		s.Missed = 0
+	}
 	switch b.What {
 	case uzda.MoveCompact:
-		s.Compacted, s.Missed = s.Compacted+1, 0
+		s.Compacted++
 	case uzda.MoveHandover:
-		s.Compacted, s.Missed = 0, 0
+		s.Compacted = 0
 	}
 	view := s.spliced(from, to, b, with)
 	s.Hash, s.Gen = "", s.Gen+1

@@ -70,20 +70,22 @@ func (s *State) tooLong(b uzda.Broken) {
 	if b.Window > 0 {
 		s.Most = b.Window
 	}
-	was, window := s.Ask.Tokens-s.Ask.Max, s.window()
-	tokens, bytes := b.Tokens, s.Grown
-	if s.Size == 0 {
-		bytes += s.fixed()
-	}
-	if tokens <= was && s.Size < was/2 { // it does not say, and most of it was a guess
+	was, window, tokens := s.Ask.Tokens-s.Ask.Max, s.window(), b.Tokens
+	if tokens <= was && s.Used.Context() < was/2 { // it does not say, and most of it was a guess
 		tokens = window + window/50
 	}
-	switch {
-	case tokens > was && bytes > 0 && tokens > s.Size:
-		s.Rate = min(max((tokens-s.Size)*1000/bytes, s.Rate, rateGuess), maxRate)
-	case b.Window == 0 && (window == 0 || window > was): // it takes less than anybody says
-		s.Most = was * 9 / 10
+	if tokens <= was {
+		if b.Window == 0 && (window == 0 || window > was) { // it takes less than anybody says
+			s.Most = max(was*9/10, 1)
+		}
+		return
 	}
+	bytes := s.fixed()
+	for _, e := range s.View {
+		bytes += e.Message.Blocks.Size()
+	}
+	s.Size, s.Grown = tokens, 0
+	s.Rate = min(max(tokens*1000/max(bytes, 1), s.Rate, rateGuess), maxRate)
 }
 
 // output is how many bytes a result may have, one of n of a step: what comes in at

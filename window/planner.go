@@ -32,10 +32,15 @@ var _ interface {
 
 const (
 	// worthClearing is the share of the budget that clearing must save: it breaks
-	// the provider's cache from the first message that it changes.
-	worthClearing = 0.10
+	// the provider's cache from the first message that it changes, so it is done
+	// seldom and in bulk.
+	worthClearing = 0.20
+	// worthTidying is what it must save where the request is nearly too large.
+	worthTidying = 0.05
 	// worthRenewing is what a summary must save: it costs requests too.
-	worthRenewing = 0.10
+	worthRenewing = 0.20
+	// worthAnything is what a brief by code alone must save, over the budget.
+	worthAnything = 0.05
 	// largeShare is the share over which one result is shortened.
 	largeShare = 0.125
 	// afterCompactions in a row a handover is made instead.
@@ -83,10 +88,18 @@ func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	}
 	tidy := p.tidied(*d)
 	if !v.Forced && tidy.roomy(before) {
-		if due || tidy.saved(before) >= worthClearing {
+		saved := tidy.saved(before)
+		if saved >= worthClearing {
 			*d = tidy
+			return nil
 		}
-		return nil // or later, when it is worth it
+		if !due {
+			return nil // later, when it is worth it
+		}
+		if v.Refused || saved >= worthTidying && (p.vain(d) != "" || p.spare(d) < 2*saved) { // else a summary keeps it quiet for longer
+			*d = tidy
+			return nil
+		}
 	}
 	// What will be summarised is not cleared before: the summary would know less.
 	renewed := p.renew(ctx, d, plan)
@@ -95,11 +108,15 @@ func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	}
 	if !renewed || v.Forced || !d.roomy(before) {
 		now := d.tokens()
-		if tidy = p.tidied(*d); due || tidy.saved(now) >= worthClearing {
+		worth := worthClearing
+		if due {
+			worth = worthTidying
+		}
+		if tidy = p.tidied(*d); v.Forced || d.mustShrink(before) || tidy.saved(now) >= worth {
 			*d = tidy
 		}
 	}
-	if d.mustShrink(before) || d.share() > 1 && p.spare(d) >= worthRenewing && !d.heavy() {
+	if d.mustShrink(before) || d.share() > 1 && p.spare(d) >= worthAnything && !d.heavy() {
 		p.move(ctx, d, plan, uzda.MoveHandover, true)
 	}
 	if d.hopeless(before) {

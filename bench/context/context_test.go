@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -174,10 +173,40 @@ func TestRetention(t *testing.T) {
 		t.Errorf("%d rows:\n%s", rows, md.String())
 	}
 	for d := xml.NewDecoder(&svg); ; {
-		if _, err := d.Token(); err == io.EOF {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
 			t.Fatalf("the plot is no XML: %v", err)
+		}
+	}
+}
+
+// The results that are opened are those that a search names first, each once.
+func TestHits(t *testing.T) {
+	t.Parallel()
+	found := "Places that fit:\n[5] your call 5.1 of find:\n> find {}\n[5.1] result of find:\n> [77.1] is text\n[3] message:\n> go\n[9.2] result\n[11] your call 11.1 of find:\n[12.1] result\n"
+	if got := strings.Join(hits(found), " "); got != "5.1 9.2 11.1" {
+		t.Error(got)
+	}
+}
+
+// Without the register a compaction lacks that block, and nothing else.
+func TestBare(t *testing.T) {
+	t.Parallel()
+	for _, s := range stories(t)[:2] {
+		v := s.view(s.entries())
+		v.Budget = v.Tokens / 2
+		with, err := compact(t.Context(), s, v, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		without, err := bare(t.Context(), s, v, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, less := with[0].Message.Blocks, without[0].Message.Blocks
+		if len(less) != len(first)-1 || read(without[1:]) != read(with[1:]) || !strings.HasPrefix(first.String(), less.String()) {
+			t.Errorf("%s: the first message has %d blocks and %d without the register:\n%s\n---\n%s", s.id, len(first), len(less), first.String(), less.String())
 		}
 	}
 }
@@ -226,16 +255,25 @@ func TestTalks(t *testing.T) {
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	price := uzda.Price{Input: 3e6, Output: 15e6, CacheRead: 3e5, CacheWrite: 3.75e6}
-	rows, err := save(context.Background(), []talk{talkOf(stories(t)[0], price)}, 0.5)
+	rows, err := save(t.Context(), []talk{talkOf(stories(t)[0], price)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rows[0]
-	if r.before.requests != 33 || r.after.requests != 33 || r.moved != 1 {
-		t.Errorf("%d requests, %d after, %d edited; want 33, 33, 1", r.before.requests, r.after.requests, r.moved)
+	for i, after := range r.after {
+		if r.before.requests != 33 || after.requests != 33 || after.edits == 0 {
+			t.Errorf("%v: %d requests, %d after, %d edits; want 33, 33 and some", plays()[i], r.before.requests, after.requests, after.edits)
+		}
+		if most := plays()[i].share * 1.1 * float64(r.before.largest); float64(after.largest) > most || after.tokens >= r.before.tokens {
+			t.Errorf("%v: %+v became %+v", plays()[i], r.before, after)
+		}
+		if plays()[i].alone && after.summaries > 0 {
+			t.Errorf("%d summaries by code alone", after.summaries)
+		}
 	}
-	if r.after.largest > r.before.largest*55/100 || r.after.tokens >= r.before.tokens {
-		t.Errorf("%+v became %+v", r.before, r.after)
+	var md bytes.Buffer
+	if err := saved(&md, rows); err != nil || strings.Count(md.String(), "\n") != 3 {
+		t.Errorf("%v:\n%s", err, md.String())
 	}
 	if want := price.Of(uzda.Usage{Input: r.before.tokens}); r.before.full != want || r.before.cached >= r.before.full {
 		t.Errorf("cost %v and %v cached, want %v", r.before.full, r.before.cached, want)

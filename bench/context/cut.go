@@ -177,6 +177,9 @@ func planned(ctx context.Context, p window.Planner, v uzda.View) ([]uzda.Entry, 
 	return applied(v.Entries, plan.Edits)
 }
 
+// edited is the number of every edit here.
+const edited = uzda.Seq(1 << 40)
+
 // applied is a view after edits, by the rules of the journal.
 func applied(view []uzda.Entry, edits []uzda.Edited) ([]uzda.Entry, error) {
 	for _, e := range edits {
@@ -187,10 +190,14 @@ func applied(view []uzda.Entry, edits []uzda.Edited) ([]uzda.Entry, error) {
 		if from < 0 || to < from {
 			return nil, fmt.Errorf("edit %s: no messages %d to %d", e.What, e.From, e.To)
 		}
-		with := e.With
+		with := slices.Clone(e.With)
+		for i := range with {
+			with[i].Edit = edited
+		}
 		if e.Only {
+			made := with
 			with = slices.Clone(view[from : to+1])
-			for _, w := range e.With {
+			for _, w := range made {
 				i := slices.IndexFunc(with, func(x uzda.Entry) bool { return x.Seq == w.Seq })
 				if i < 0 {
 					return nil, fmt.Errorf("edit %s: no message %d", e.What, w.Seq)
@@ -224,5 +231,5 @@ func firstSentences(_ context.Context, _ uzda.Model, req *uzda.Request) (uzda.Re
 		out = append(out, lines[i])
 	}
 	return uzda.Reply{Message: uzda.Message{Role: uzda.Assistant, Blocks: uzda.Say(strings.Join(out, "\n"))},
-		Stop: uzda.Stop{Reason: uzda.StopEnd, Usage: uzda.Usage{Input: window.Estimate(read(req.View)), Output: 600}}}, nil
+		Stop: uzda.Stop{Reason: uzda.StopEnd, Usage: uzda.Usage{Input: window.Estimate(req.Head.System + read(req.View)), Output: 600}}}, nil
 }

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cost"
 )
 
@@ -71,7 +70,7 @@ func draw(name string, cells []cell) error {
 		return err
 	}
 	if err := plot(f, cells); err != nil {
-		f.Close() //nolint:errcheck // the first error counts
+		f.Close()
 		return err
 	}
 	return f.Close()
@@ -120,31 +119,12 @@ func savings(ctx context.Context, w io.Writer, shared string, stories []*story) 
 	for _, s := range append(stories, sixty) {
 		all = append(all, talkOf(s, price))
 	}
-	for _, share := range []float64{0.5, 0.25} {
-		rows, err := save(ctx, all, share)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "\nBudget %.0f %% of the largest request\n\n", 100*share)
-		if err := saved(w, rows); err != nil {
-			return err
-		}
+	rows, err := save(ctx, all)
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-func saved(w io.Writer, rows []saving) error {
-	var b strings.Builder
-	b.WriteString("| data | conversations | requests + for summaries | largest request | input tokens | dollars, nothing cached | dollars, cached |\n|---|---|---|---|---|---|---|\n")
-	ratio := func(x, y uzda.Money) string {
-		return fmt.Sprintf("%.2f → %.2f (%.2f)", x.Dollars(), y.Dollars(), float64(y)/float64(max(x, 1)))
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
 	}
-	for _, r := range rows {
-		x, y := r.before, r.after
-		fmt.Fprintf(&b, "| %s | %d, %d of them edited | %d + %d | %d → %d | %d → %d (%.2f) | %s | %s |\n",
-			r.set, r.talks, r.moved, x.requests, y.summaries, x.largest, y.largest, x.tokens, y.tokens, part(y.tokens, x.tokens),
-			ratio(x.full, y.full), ratio(x.cached, y.cached))
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return saved(w, rows)
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/window"
@@ -41,13 +43,16 @@ func (s *spent) add(t spent) {
 type player struct {
 	talk   talk
 	budget int
+	alone  bool // no model may be asked for summaries
 	view   []uzda.Entry
 	last   []uzda.Entry // of the request before
 	spent  spent
+
+	compacted, missed int // as the state counts them
 }
 
-func play(ctx context.Context, t talk, budget int) (spent, error) {
-	p := player{talk: t, budget: budget}
+func play(ctx context.Context, t talk, budget int, alone bool) (spent, error) {
+	p := player{talk: t, budget: budget, alone: alone}
 	for i, e := range t.entries {
 		if e.Message.Role == uzda.Assistant && i > 0 {
 			if err := p.ask(ctx); err != nil {
@@ -68,7 +73,11 @@ func play(ctx context.Context, t talk, budget int) (spent, error) {
 func (p *player) ask(ctx context.Context) error {
 	p.spent.requests++
 	v := uzda.View{Session: "talk", Ask: p.spent.requests, Head: p.talk.head, Entries: p.view, Fixed: fixedFrom(p.view),
-		Model: uzda.ModelInfo{ID: p.talk.head.Model, Window: 4 * p.budget}, Budget: p.budget, Counted: true, Side: p.side}
+		Model: uzda.ModelInfo{ID: p.talk.head.Model, Window: 4 * p.budget}, Budget: p.budget, Counted: true,
+		Compacted: p.compacted, Missed: p.missed}
+	if !p.alone {
+		v.Side = p.side
+	}
 	last := p.view[len(p.view)-1].Message
 	v.First = len(last.Results()) == 0
 	v.Tokens = p.size(p.view)
@@ -80,7 +89,7 @@ func (p *player) ask(ctx context.Context) error {
 		if p.view, err = applied(p.view, plan.Edits); err != nil {
 			return err
 		}
-		p.spent.edits += len(plan.Edits)
+		p.count(plan)
 	}
 	all := p.size(p.view)
 	same := p.size(p.view[:p.shared()])
@@ -92,6 +101,19 @@ func (p *player) ask(ctx context.Context) error {
 	p.spent.cached += p.talk.price.Of(uzda.Usage{CacheRead: same, CacheWrite: all - same})
 	p.last = slices.Clone(p.view)
 	return nil
+}
+
+func (p *player) count(plan uzda.Plan) {
+	p.spent.edits += len(plan.Edits)
+	p.missed += len(plan.Missed)
+	for _, e := range plan.Edits {
+		switch e.What {
+		case uzda.MoveCompact:
+			p.compacted, p.missed = p.compacted+1, 0
+		case uzda.MoveHandover:
+			p.compacted, p.missed = 0, 0
+		}
+	}
 }
 
 // shared is how many messages the request has in common with the one before.
@@ -124,39 +146,76 @@ func talkOf(s *story, price uzda.Price) talk {
 	return talk{set: s.set, name: string(s.id), head: s.head, entries: s.entries(), factor: 1, price: price}
 }
 
-// A saving compares the same talks without a planner and under budgets that are
-// half of the largest request of each.
+// A saving compares the talks of a set without a planner and under each of plays.
 type saving struct {
 	set    string
 	talks  int
 	before spent
-	after  spent
-	moved  int // talks in which anything was done
+	after  []spent
 }
 
-func save(ctx context.Context, talks []talk, share float64) ([]saving, error) {
+// A way is a budget as a share of the largest request of a talk, with summaries or by
+// code alone.
+type way struct {
+	share float64
+	alone bool
+}
+
+func plays() []way { return []way{{0.5, false}, {0.5, true}, {0.25, false}, {0.25, true}} }
+
+func save(ctx context.Context, talks []talk) ([]saving, error) {
 	var out []saving
 	for _, t := range talks {
-		before, err := play(ctx, t, 0)
-		if err != nil {
-			return nil, err
-		}
-		after, err := play(ctx, t, max(int(share*float64(before.largest)), 1))
+		before, err := play(ctx, t, 0, true)
 		if err != nil {
 			return nil, err
 		}
 		i := slices.IndexFunc(out, func(s saving) bool { return s.set == t.set })
 		if i < 0 {
 			i = len(out)
-			out = append(out, saving{set: t.set})
+			out = append(out, saving{set: t.set, after: make([]spent, len(plays()))})
 		}
-		s := &out[i]
-		s.talks++
-		s.before.add(before)
-		s.after.add(after)
-		if after.edits > 0 {
-			s.moved++
+		out[i].talks++
+		out[i].before.add(before)
+		for j, w := range plays() {
+			after, err := play(ctx, t, max(int(w.share*float64(before.largest)), 1), w.alone)
+			if err != nil {
+				return nil, err
+			}
+			out[i].after[j].add(after)
 		}
 	}
 	return out, nil
 }
+
+// saved writes savings as Markdown: of each way, what is left of tokens, of dollars
+// where nothing is cached, and of dollars where all is that can be; in brackets the
+// requests for summaries.
+func saved(w io.Writer, rows []saving) error {
+	var b strings.Builder
+	b.WriteString("| data | conversations, requests | largest | input tokens |")
+	for _, p := range plays() {
+		name := "with summaries"
+		if p.alone {
+			name = "by code alone"
+		}
+		fmt.Fprintf(&b, " %.0f %%, %s |", 100*p.share, name)
+	}
+	b.WriteString("\n|---|---|---|---|" + strings.Repeat("---|", len(plays())) + "\n")
+	for _, r := range rows {
+		x := r.before
+		fmt.Fprintf(&b, "| %s | %d, %d | %.1fk | %.0fk |", r.set, r.talks, x.requests, float64(x.largest)/1000, float64(x.tokens)/1000)
+		for _, y := range r.after {
+			fmt.Fprintf(&b, " %.2f, %.2f, %.2f", part(y.tokens, x.tokens), ratio(y.full, x.full), ratio(y.cached, x.cached))
+			if y.summaries > 0 {
+				fmt.Fprintf(&b, " (%d)", y.summaries)
+			}
+			b.WriteString(" |")
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func ratio(x, y uzda.Money) float64 { return float64(x) / float64(max(y, 1)) }

@@ -44,7 +44,7 @@ func days(ctx context.Context, shared, domain string) ([]*story, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close()
 	z, err := gzip.NewReader(f)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", f.Name(), err)

@@ -143,7 +143,7 @@ func (c *chat) shorten(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.write(c.desk)
+	r.write(c.desk, c.columns())
 	if r.Error != nil {
 		return fail(r.Error.Code, r.Error.Hint, "%s", r.Error.Message)
 	}

@@ -110,6 +110,31 @@ func TestChat(t *testing.T) { // L10 case:T12 case:T15
 	p.says(0, []string{"show", "s"}, "user  Zażółć gęślą jaźń, 世界! 👨\u200d👩\u200d👧")
 }
 
+// In a chat a person makes what the model sees shorter, and is told what it replaced;
+// the grid shows it. Nothing to do is said too.
+func TestChatCompact(t *testing.T) { // C2 C1
+	t.Parallel()
+	p := newProgram(t)
+	p.envs = append(p.envs, "UZDA_CONTEXT_BUDGET=30000")
+	p.file("long.txt", strings.Repeat("A line of the file that is read, with 4,821 in it.\n", 900))
+	read := ""
+	for i := range 8 {
+		read += fmt.Sprintf(`{"calls":[{"name":"read_file","input":{"path":"long.txt","offset":%d,"limit":100}}]},`, 1+100*i)
+	}
+	s := p.chats(`{"agents":{"summary":{"loop":true,"turns":[{"text":"The file was read several times."}]}},"turns":[`+read+`{"text":"All is read."}]}`, "--session", "s")
+	s.types("/compact\r")
+	s.sees("Nothing was said yet", 1)
+	s.types("read it\r")
+	s.sees("9 steps", 1)
+	s.types("/compact\r")
+	s.sees("to take it back: uzda compact s --undo", 1)
+	s.types("/context\r")
+	s.sees("Edits", 1)
+	s.types("/compact\r/quit\r")
+	s.ends(0, "tokens")
+	p.says(0, []string{"compact", "s", "--undo"}, "is taken back")
+}
+
 // What waits is shown with what is not what it seems, first as a list; a no carries
 // its reason, a yes may reach further, and all may be allowed after all was seen.
 func TestChatApprovals(t *testing.T) { // S1

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -300,8 +301,8 @@ func (c *chat) sum(s *agent.State) {
 	}
 	parts := []string{plural(res.Steps, "step"), thousands(res.Usage.Input+res.Usage.Output+res.Usage.CacheRead+res.Usage.CacheWrite) + " tokens",
 		money(res), lasted(took)}
-	if window := s.Gear.Model.Window; window > 0 && s.Size > 0 {
-		parts = append(parts, fmt.Sprintf("context %d %%", (100*s.Size+window-1)/window))
+	if room := cmp.Or(s.Gear.Budget, s.Gear.Model.Window); room > 0 && s.Size > 0 {
+		parts = append(parts, fmt.Sprintf("context %d %%", (100*s.Size+room-1)/room))
 	}
 	if res.Calls > 0 {
 		parts = append(parts[:1], append([]string{plural(res.Calls, "call")}, parts[1:]...)...)

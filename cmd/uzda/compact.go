@@ -277,9 +277,9 @@ func (w *work) compacted(r *compactJSON) error {
 	if w.json() {
 		writeJSON(w.out, r)
 	} else if r.Error == nil {
-		r.write(w.out)
+		r.write(w.out, w.outWidth())
 	} else {
-		r.write(w.err)
+		r.write(w.err, w.width)
 	}
 	if r.Error == nil {
 		return nil
@@ -288,100 +288,33 @@ func (w *work) compacted(r *compactJSON) error {
 	return &exit{code: r.Exit}
 }
 
-// write prints a compaction for a person.
-func (r *compactJSON) write(out io.Writer) {
+// write prints a compaction for a person, in lines of a width; 0: as long as they are.
+func (r *compactJSON) write(out io.Writer, width int) {
+	if width < 40 {
+		width = 1 << 16
+	}
+	line := func(what, text string) { numbered(out, width, pad(what, 10), text) }
 	for _, e := range r.Edits {
-		fmt.Fprintf(out, "%-9s %-24s %s\n", e.What, shrunk(e.Saving), safe(gistOf(e)))
+		line(e.What, told(e))
 		if e.Text != "" {
 			fmt.Fprintln(out, "\n  "+strings.ReplaceAll(strings.TrimSpace(safeLines(e.Text)), "\n", "\n  ")+"\n")
 		}
 	}
 	for _, m := range r.Missed {
-		fmt.Fprintf(out, "%-9s not made: %s\n", m.What, safe(m.Why))
+		line(m.What, "not made: "+m.Why)
 	}
+	cost := ""
 	if r.Requests > 0 {
-		fmt.Fprintln(out, "          "+spent(r.Requests, r.Cost))
+		cost = " (" + spent(r.Requests, r.Cost) + ")"
 	}
 	switch {
 	case len(r.Edits) == 0 && r.Error == nil:
-		fmt.Fprintf(out, "Nothing was done: the next request has %s tokens.\n", thousands(r.Before))
+		fmt.Fprintf(out, "Nothing was done: the next request has %s tokens%s.\n", thousands(r.Before), cost)
 	case len(r.Edits) > 0 && r.DryRun:
-		fmt.Fprintf(out, "would go from %s to %s tokens; nothing was changed\n", thousands(r.Before), thousands(r.After))
+		fmt.Fprintf(out, "It would go from %s to %s tokens%s; nothing was changed.\n", thousands(r.Before), thousands(r.After), cost)
 	case len(r.Edits) > 0:
-		fmt.Fprintf(out, "%s → %s tokens; to take it back: uzda compact %s --undo\n", thousands(r.Before), thousands(r.After), r.Session)
+		fmt.Fprintf(out, "%s → %s tokens%s; to take it back: uzda compact %s --undo\n", thousands(r.Before), thousands(r.After), cost, r.Session)
 	}
-}
-
-// measuredJSON is what compactions of several sessions would come to.
-type measuredJSON struct {
-	DryRun   bool           `json:"dry_run"`
-	Sessions []*compactJSON `json:"sessions"`
-	Before   int            `json:"before"`
-	After    int            `json:"after"`
-	Facts    int            `json:"facts"`
-	Lost     int            `json:"lost"`
-	Restored int            `json:"restored"`
-	Requests int            `json:"requests"`
-	Cost     *uzda.Money    `json:"cost_usd"`
-	Exit     int            `json:"exit"` // the largest of the sessions'
-}
-
-// measure tries compactions on several sessions, and sums up.
-func (w *work) measure(ctx context.Context, names []string, o compaction) error {
-	all := measuredJSON{DryRun: true, Cost: new(uzda.Money)}
-	budget := w.cfg.Context.Budget
-	for _, name := range names {
-		w.cfg.Context.Budget = budget // not that of the session before
-		r, err := w.compact(ctx, name, o)
-		var e *exit
-		if errors.As(err, &e) && e.outcome != nil { // the others can still be measured
-			r = &compactJSON{Session: uzda.SessionID(name), DryRun: true, Edits: []editJSON{}, Missed: []uzda.Missed{}, Cost: new(uzda.Money),
-				Exit: e.code, Error: &errorJSON{e.outcome.Reason, e.outcome.Detail, e.outcome.Hint}}
-		} else if err != nil {
-			return err
-		}
-		all.add(r)
-		if !w.json() {
-			fmt.Fprintf(w.out, "session %s\n", safe(string(r.Session)))
-			r.write(w.out)
-			if r.Error != nil {
-				fmt.Fprintf(w.out, "%s: %s\n", r.Error.Code, safe(r.Error.Message))
-			}
-			fmt.Fprintln(w.out)
-		}
-	}
-	if w.json() {
-		writeJSON(w.out, all)
-	} else {
-		fmt.Fprintln(w.out, all.String())
-	}
-	if all.Exit != 0 {
-		return &exit{code: all.Exit}
-	}
-	return nil
-}
-
-func (m *measuredJSON) add(r *compactJSON) {
-	m.Sessions = append(m.Sessions, r)
-	m.Before, m.After, m.Exit = m.Before+r.Before, m.After+r.After, max(m.Exit, r.Exit)
-	m.Facts, m.Lost, m.Restored, m.Requests = m.Facts+r.Facts, m.Lost+r.Lost, m.Restored+r.Restored, m.Requests+r.Requests
-	if m.Cost == nil || r.Cost == nil {
-		m.Cost = nil
-	} else {
-		m.Cost = new(*m.Cost + *r.Cost)
-	}
-}
-
-// String is the line that sums up.
-func (m *measuredJSON) String() string {
-	parts := []string{"total: " + plural(len(m.Sessions), "session"), fmt.Sprintf("%s → %s tokens", thousands(m.Before), thousands(m.After))}
-	if m.Facts > 0 {
-		parts = append(parts, facts(m.Facts, m.Lost, m.Restored), fmt.Sprintf("%.1f %% lost by the summary", 100*float64(m.Lost)/float64(m.Facts)))
-	}
-	if m.Requests > 0 {
-		parts = append(parts, spent(m.Requests, m.Cost))
-	}
-	return strings.Join(parts, " · ")
 }
 
 // undoEdit takes back an edit of what the model sees.
@@ -423,4 +356,12 @@ func (w *work) undoEdit(ctx context.Context, name string, seq uzda.Seq) error {
 	}
 	fmt.Fprintf(w.out, "Edit %d is taken back: the model sees what it replaced again.\n", seq)
 	return nil
+}
+
+// outWidth is how wide lines on standard output may be; 0 where nobody looks.
+func (a *app) outWidth() int {
+	if a.out.tty {
+		return a.width
+	}
+	return 0
 }

@@ -3,9 +3,12 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,16 +22,13 @@ import (
 func TestRulesOutliveCompactions(t *testing.T) {
 	t.Parallel()
 	const rule = "RULE-77: never touch /vendor"
-	l := newLongWork(t, setup{}, func(step int, r *modeltest.Request) modeltest.Turn {
-		if r.Assistant > 0 && strings.HasPrefix(r.LastText(), "Read") {
-			return reads(step % 12)
-		}
-		if step%4 < 3 {
-			return reads(step%12, (step+1)%12)
+	l := newLongWork(t, setup{}, func(step int, _ *modeltest.Request) modeltest.Turn {
+		if step%10 < 9 {
+			return reads(step)
 		}
 		return modeltest.Turn{Text: "Read."}
 	})
-	l.docs(12, 3000)
+	l.docs(50, 2000)
 	l.file("AGENTS.md", "# Rules\n\n"+rule+"\n")
 	for round := range 4 {
 		l.ends(l.say(fmt.Sprintf("Round %d.", round), "--trust", "."), 0, "Read.")
@@ -39,7 +39,7 @@ func TestRulesOutliveCompactions(t *testing.T) {
 		}
 	}
 	if n := moves(l.events("s")); n[uzda.MoveCompact]+n[uzda.MoveHandover] != 3 {
-		t.Fatalf("the edits are %v, want three that renew the view", n)
+		t.Fatalf("the edits are %v, want three that renew the view\n%s", n, story(l.events("s")))
 	}
 	system := ""
 	for i, r := range l.turns() {
@@ -173,7 +173,7 @@ func TestPrefixStays(t *testing.T) {
 			if changes := l.fake.Changes(); len(changes) != 1 {
 				t.Errorf("the change of AGENTS.md shows %d times", len(changes))
 			}
-			l.says(0, []string{"context", "s"}, "system prompt")
+			l.says(0, []string{"context", "s"}, "AGENTS.md changed", "the prefix changed once")
 		})
 	}
 }
@@ -194,7 +194,7 @@ func TestLongOutputKeepsItsEnd(t *testing.T) {
 			})
 			l.file("noisy.sh", "i=0\nwhile [ $i -lt 20000 ]; do echo \"zażółć gęślą jaźń 北京 🐢 line $i of a log that goes on and on and on and on\"; i=$((i+1)); done\necho 'FATAL: disk quota'\n")
 			l.file("reader.md", "---\ndescription: Runs commands.\ntools: [Read, Bash, recall]\n---\nYou run commands.\n")
-			l.ends(l.say("Run it.", "--allow", "Bash(sh *)"), 0, "The disk is full.")
+			l.ends(l.say("Run it.", "--allow", "shell(sh ./noisy.sh)"), 0, "The disk is full.")
 			asks := l.turns()
 			texts := textsOf(t, asks[len(asks)-1].Body)
 			got := strings.Join(texts, "\n")
@@ -204,19 +204,27 @@ func TestLongOutputKeepsItsEnd(t *testing.T) {
 			if len(got) > 40_000 {
 				t.Errorf("the request has %d bytes", len(got))
 			}
-			found := false
-			for _, word := range strings.FieldsFunc(got, func(r rune) bool { return strings.ContainsRune(" \n\"'`(),;[]<>", r) }) {
-				if !strings.Contains(word, string(filepath.Separator)) {
-					continue
-				}
-				for _, path := range []string{word, filepath.Join(l.dir, word)} {
-					if info, err := os.Stat(strings.TrimRight(path, ".:")); err == nil && info.Size() > 1_000_000 {
-						found = true
-					}
-				}
+			pointer := regexp.MustCompile(`\[(\d+) of (\d+) bytes are left out here; read them with read_output (\{[^}]*\})\]`).FindStringSubmatch(got)
+			if pointer == nil {
+				t.Fatalf("nothing says how much is missing and where it is:\n%.3000s", got)
 			}
-			if !found {
-				t.Errorf("nothing names where the whole output is:\n%.3000s", got)
+			omitted, whole := must(strconv.Atoi(pointer[1])), must(strconv.Atoi(pointer[2]))
+			if omitted >= whole || whole-omitted > 32_000 {
+				t.Errorf("%d of %d bytes are missing", omitted, whole)
+			}
+			l.mu.Lock()
+			l.work = func(step int, _ *modeltest.Request) modeltest.Turn {
+				if step == 2 {
+					return modeltest.Turn{Calls: []modeltest.Call{{Name: "read_output", Input: pointer[3]}}}
+				}
+				return modeltest.Turn{Text: "There it is."}
+			}
+			l.mu.Unlock()
+			l.ends(l.say("Read on."), 0, "There it is.")
+			results := bodiesOf[uzda.Returned](l.events("s"))
+			page := results[len(results)-1].Result
+			if page.IsError || strings.ContainsRune(page.Blocks.String(), '\uFFFD') || !strings.Contains(page.Blocks.String(), "of a log that goes on") {
+				t.Errorf("the page that the pointer names is %.500q", page.Blocks.String())
 			}
 		})
 	}
@@ -235,9 +243,18 @@ func TestStoreStaysSmall(t *testing.T) {
 	if edits[uzda.MoveClear] == 0 || edits[uzda.MoveCompact]+edits[uzda.MoveHandover] == 0 {
 		t.Fatalf("the edits are %v\n%s", edits, story(events))
 	}
-	for _, r := range bodiesOf[uzda.Returned](events) {
-		content += r.Result.Blocks.Size()
+	kinds := map[string]int{}
+	for _, e := range events {
+		raw, err := json.Marshal(e.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[e.Body.Kind()] += len(raw)
 	}
+	for _, kind := range []string{"posted", "equipped", "said", "returned"} { // what came in from outside
+		content += kinds[kind]
+	}
+	t.Logf("bytes by kind: %v", kinds)
 	stored := int64(0)
 	files, err := filepath.Glob(filepath.Join(l.dir, "home", "sessions.uzda*"))
 	if err != nil || len(files) == 0 {
@@ -248,7 +265,7 @@ func TestStoreStaysSmall(t *testing.T) {
 			stored += info.Size()
 		}
 	}
-	t.Logf("%d bytes of results, %d stored, %d events, edits %v, %d requests for summaries, peak %d tokens", content, stored, len(events), edits, l.summaries, l.peak())
+	t.Logf("%d bytes of content, %d stored, %d events, edits %v, %d requests for summaries, peak %d tokens", content, stored, len(events), edits, l.summaries, l.peak())
 	if content < calls*size || stored > 2*int64(content) {
 		t.Errorf("%d bytes are stored for %d new ones", stored, content)
 	}

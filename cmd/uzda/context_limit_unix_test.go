@@ -62,8 +62,8 @@ func TestRefusedWithCompactionOff(t *testing.T) {
 			s := dialects()[name]
 			s.window, s.fake.Times, s.fake.Shape = 40_000, 4, modeltest.Shape{Usage: modeltest.UsageNone}
 			s.more = "context: {compact: off}\n"
-			l := newLongWork(t, s, readsAll(15))
-			l.docs(15, 3000)
+			l := newLongWork(t, s, readsAll(11))
+			l.docs(11, 3000)
 			e := l.say("Read all documents.")
 			if e.code != 9 || e.result.Reason != uzda.ContextExhausted || e.result.Error == nil || !strings.Contains(e.result.Error.Hint, "uzda compact s") {
 				t.Fatalf("exit %d, %+v\n%s", e.code, e.result, e.errs)

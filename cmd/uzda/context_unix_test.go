@@ -56,9 +56,8 @@ func newLongWork(t *testing.T, s setup, work func(step int, r *modeltest.Request
 	}
 	s.fake.Answer = l.answer
 	s.fake.Models = append(s.fake.Models, modeltest.Model{ID: "m", Window: s.window, MaxOutput: 2000})
-	if s.service == "llama" || s.service == "ollama" {
-		s.fake.NoKey, s.fake.Local.Window, s.fake.Local.Kind = true, s.window, modeltest.LocalKind(map[string]modeltest.LocalKind{"llama": modeltest.LlamaServer, "ollama": modeltest.Ollama}[s.service])
-		s.fake.Local.Trained = 1 << 20
+	if kind := map[string]modeltest.LocalKind{"llama": modeltest.LlamaServer, "ollama": modeltest.Ollama}[s.service]; kind != modeltest.Hosted {
+		s.fake.NoKey, s.fake.Local = true, modeltest.Local{Kind: kind, Window: s.window, Trained: 1 << 20}
 	}
 	l.fake = modeltest.Serve(t, s.fake)
 	l.mustMkdir("home")
@@ -234,12 +233,10 @@ func readsAll(n int) func(step int, r *modeltest.Request) modeltest.Turn {
 // story is what happened, for a test that fails.
 func story(events []uzda.Event) string {
 	var b strings.Builder
-	ask := 0
 	for _, e := range events {
 		switch e := e.Body.(type) {
 		case uzda.Asked:
-			ask = e.Ordinal
-			fmt.Fprintf(&b, "ask %d: %d tokens, at most %d back\n", ask, e.Tokens-e.Max, e.Max)
+			fmt.Fprintf(&b, "ask %d: %d tokens, at most %d back\n", e.Ordinal, e.Tokens-e.Max, e.Max)
 		case uzda.Broken:
 			fmt.Fprintf(&b, "  broken: %s (%d of %d): %s\n", e.Code, e.Tokens, e.Window, e.Error)
 		case uzda.Said:

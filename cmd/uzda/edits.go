@@ -100,7 +100,7 @@ func facts(all, lost, restored int) string {
 	text += fmt.Sprintf(", the summary lost %s", thousands(lost))
 	switch rest := lost - restored; {
 	case restored == 0:
-		return text + "; they can be recalled"
+		return text + fmt.Sprintf(", %s can be recalled", thousands(rest))
 	case rest > 0:
 		return text + fmt.Sprintf(", %s put back, %s can be recalled", thousands(restored), thousands(rest))
 	}
@@ -117,10 +117,12 @@ func spent(requests int, cost *uzda.Money) string {
 }
 
 // edited is an edit on a line.
-func edited(e editJSON) string {
-	text := e.What + ": " + gistOf(e)
+func edited(e editJSON) string { return e.What + ": " + told(e) }
+
+// told is what an edit replaced, and what that was worth.
+func told(e editJSON) string {
 	if t := shrunk(e.Saving); t != "" {
-		text = e.What + ": " + t + ": " + gistOf(e)
+		return t + ": " + gistOf(e)
 	}
-	return text
+	return gistOf(e)
 }

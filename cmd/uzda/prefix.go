@@ -10,6 +10,9 @@ import (
 // recentEvents is how far back a run looks for what its provider's cache may hold.
 const recentEvents = 5000
 
+// leastResent are the tokens from which on it is worth a line.
+const leastResent = 500
+
 // resent takes the next stored event, and returns what of it made a cache useless.
 func (r *runner) resent(e uzda.Event) (out []window.Change) {
 	if e.Seq == 0 {
@@ -25,7 +28,7 @@ func (r *runner) resent(e uzda.Event) (out []window.Change) {
 		}
 	}
 	for _, c := range r.prefix.Event(e) {
-		if c.Tokens > 0 {
+		if c.Tokens >= leastResent {
 			out = append(out, c)
 		}
 	}

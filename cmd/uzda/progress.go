@@ -117,7 +117,7 @@ func (p *progress) event(e uzda.Event) {
 		}
 		p.line("verify", b.Active, "", verdict)
 	case uzda.Edited:
-		p.line(b.What, 0, shrunk(b.Saved), " "+gistOf(editOf(e.Seq, b)))
+		p.edited(editOf(e.Seq, b))
 	case uzda.Missed:
 		p.fault(b.What, 0, "", "came to nothing: "+b.Why)
 	case uzda.Used:
@@ -148,6 +148,20 @@ func (p *progress) said(e uzda.Event, b uzda.Said) {
 		p.wait("the check of the answer")
 	} else {
 		p.wait("the loop")
+	}
+}
+
+// edited tells what was put away; what does not fit stands below it.
+func (p *progress) edited(e editJSON) {
+	const head = 54 // columns before a note
+	note := safe(gistOf(e))
+	if head+uzda.Columns(note) <= p.room {
+		p.line(e.What, 0, shrunk(e.Saving), note)
+		return
+	}
+	p.line(e.What, 0, shrunk(e.Saving), "")
+	for _, l := range wrap(note, p.room-7) {
+		fmt.Fprintln(p.w, "       "+l)
 	}
 }
 
@@ -224,7 +238,10 @@ func (p *progress) line(what string, took time.Duration, tokens, note string) {
 	line := fmt.Sprintf("%3d  %s %7.2f s", p.steps, pad(uzda.OneLine(what, 16), 16), took.Seconds())
 	switch {
 	case tokens != "":
-		line += fmt.Sprintf("  %-18s ", tokens)
+		line += "  " + pad(tokens, 18) + " "
+		if uzda.Columns(tokens) > 18 {
+			line += " "
+		}
 	case note != "":
 		line += "  "
 	}

@@ -251,7 +251,13 @@ func TestSixtyDocuments(t *testing.T) {
 			if most := 8 * (3 + edits[uzda.MoveCompact] + edits[uzda.MoveHandover]); m.summaries > most {
 				t.Errorf("%d requests for summaries, want at most %d", m.summaries, most)
 			}
+			if n := edits[uzda.MoveClear]; n > sixtySteps*6/10 { // in bulk: each breaks the cache
+				t.Errorf("cleared %d times in %d steps", n, sixtySteps)
+			}
 			seen, found := sixtyFacts(t, s, store)
+			if seen < sixtyDocs {
+				t.Errorf("%d facts in the window: want those of the register and of the last documents, %d at least", seen, sixtyDocs)
+			}
 			t.Logf("peak %d tokens, %d read in all, edits %v, %d requests for summaries (the largest %d), %d facts in the window and %d by recall",
 				m.peak, m.tokens, edits, m.summaries, m.largest, seen, found)
 		})
@@ -262,7 +268,10 @@ func TestSixtyDocuments(t *testing.T) {
 func TestSixtyDocumentsWithoutPlanner(t *testing.T) {
 	t.Parallel()
 	m := &reader{}
-	sixtyRun(t, m, nil)
+	s, store := sixtyRun(t, m, nil)
+	if seen, _ := sixtyFacts(t, s, store); seen != 3*sixtyDocs {
+		t.Errorf("%d facts in the window, want all %d", seen, 3*sixtyDocs)
+	}
 	if len(m.faults) > 0 {
 		t.Error(m.faults)
 	}

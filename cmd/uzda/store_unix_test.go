@@ -84,9 +84,9 @@ func TestNewerSession(t *testing.T) { // case:S05
 	p := newProgram(t)
 	ok := "script:" + p.file("ok.json", `{"turns":[{"text":"ok"}],"loop":true}`)
 	p.says(0, []string{"run", "--model", ok, "--session", "s", "go"})
-	p.spoil(`INSERT INTO event (tenant, session, seq, head, body) SELECT tenant, session, 7, CAST('{"seq":7,"at":"2026-11-30T08:47:45Z","kind":"dreamt","v":1,"need":true,"by":1,` +
+	p.spoil(`INSERT INTO event (tenant, session, seq, head, body) SELECT tenant, session, 8, CAST('{"seq":8,"at":"2026-11-30T08:47:45Z","kind":"dreamt","v":1,"need":true,"by":1,` +
 		`"sum":"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a","prev":"' || link || '"}' AS BLOB), CAST('{}' AS BLOB) FROM session WHERE session = 's'`)
-	p.spoil(`UPDATE session SET head = 7 WHERE session = 's'`)
+	p.spoil(`UPDATE session SET head = 8 WHERE session = 's'`)
 	p.says(0, []string{"show", "s"}, "ok", "cannot go on here", "dreamt", "newer version")
 	p.says(0, []string{"show", "s", "--events"}, `"kind":"dreamt"`)
 	for _, args := range [][]string{{"resume", "s", "more"}, {"run", "--model", ok, "--session", "s", "more"}, {"approve", "s"}, {"resolve", "s", "5.1", "no"}} {
@@ -96,7 +96,7 @@ func TestNewerSession(t *testing.T) { // case:S05
 	p.says(0, []string{"cost"})
 	p.says(0, []string{"context", "s"})
 	p.says(0, []string{"trace", "s"})
-	if out, err := p.command("show", "s", "--events").Output(); err != nil || bytes.Count(out, []byte("\n")) != 7 {
+	if out, err := p.command("show", "s", "--events").Output(); err != nil || bytes.Count(out, []byte("\n")) != 8 {
 		t.Errorf("something was added: %v\n%s", err, out)
 	}
 }

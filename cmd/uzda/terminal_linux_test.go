@@ -133,7 +133,7 @@ func TestUnansweredAtTerminal(t *testing.T) { // S1 L11
 	for i, c := range []struct {
 		keys, says string
 		code       int
-	}{{"l\n", "uzda approve s0 5.1 --resume", 8}, {"\x04", "waiting: approval", 8}, {"\x03", "cancelled: cancelled", 130}, {"n\n|l\n", "denied", 8}} {
+	}{{"l\n", "uzda approve s0 6.1 --resume", 8}, {"\x04", "waiting: approval", 8}, {"\x03", "cancelled: cancelled", 130}, {"n\n|l\n", "denied", 8}} {
 		s := p.inTerminal("run", "--model", turns, "--session", fmt.Sprintf("s%d", i), "go")
 		s.sees("Allow it?", 1)
 		first, then, _ := strings.Cut(c.keys, "|")

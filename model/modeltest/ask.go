@@ -158,11 +158,9 @@ func (s *Server) knows(key string) bool {
 // refuse answers with the provider's own error.
 func (s *Server) refuse(to *sender, r *Request, w wire, f failure) {
 	f.request = s.requestID(r)
-	status, content, body := f.status, "application/json", []byte(nil)
+	status, content, body := f.status, "application/json", w.failure(f)
 	if f.window > 0 {
 		status, content, body = s.cfg.Overflow.answer(f, w)
-	} else {
-		body = w.failure(f)
 	}
 	r.Status = status
 	s.save(r)
