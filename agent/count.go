@@ -116,6 +116,8 @@ func (r *run) count(ctx context.Context, s *State, a uzda.Asked) {
 	})
 }
 
+const tooLongHint = "shorten the session (`uzda compact`), begin a new one, or use a model with a larger window"
+
 // tooLarge ends a turn whose next request would leave no room for a reply, or is
 // far over the window even if the estimate is wrong by half.
 func tooLarge(info uzda.ModelInfo, window, tokens int, counted bool) uzda.Body {
@@ -124,5 +126,5 @@ func tooLarge(info uzda.ModelInfo, window, tokens int, counted bool) uzda.Body {
 		how = "by the provider's count"
 	}
 	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, %s, and the window of %s holds %d", tokens, how, info.ID, window),
-		"begin a new session, or use a model with a larger window")[0].Body
+		tooLongHint)[0].Body
 }

@@ -55,7 +55,7 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 	if end := r.plan.end(n); end != nil {
 		return append(bodies, *end)
 	}
-	if f.Turn.Refusals > 0 && g.nextHash() == f.Turn.Refused {
+	if f.Turn.Refused != "" && g.nextHash() == f.Turn.Refused {
 		return append(bodies, refusedAgain(f))
 	}
 	info, window := f.Gear.Model, g.window()

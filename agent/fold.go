@@ -128,7 +128,7 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 			total = a.Tokens - a.Max + b.Usage.Output
 		}
 	}
-	s.Ask, s.Turn.Cuts, s.Turn.Refusals, s.Used = nil, 0, 0, b.Usage
+	s.Ask, s.Turn.Cuts, s.Turn.Refusals, s.Turn.Refused, s.Used = nil, 0, 0, "", b.Usage
 	s.pay(b.Usage, b.Cost, b.Unknown)
 	s.Turn.Active += b.Active
 	s.calibrate(b.Usage)

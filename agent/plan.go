@@ -71,6 +71,10 @@ func (s *State) tooLong(b uzda.Broken) {
 		s.Most = b.Window
 	}
 	was, window, tokens := s.Ask.Tokens-s.Ask.Max, s.window(), b.Tokens
+	if tokens > 0 && tokens < window-leastReply { // it fits, but for the reply that was asked for
+		s.Turn.Refused, s.Size, s.Grown = "", tokens, 0
+		return
+	}
 	if tokens <= was && s.Used.Context() < was/2 { // it does not say, and most of it was a guess
 		tokens = window + window/50
 	}
@@ -165,14 +169,14 @@ func (p planned) missed(n int) (out []uzda.Body) {
 // made shorter.
 func refusedAgain(s *State) uzda.Body {
 	return ending(uzda.ContextExhausted, s.Turn.Broke.Error+"; nothing is left that could be taken out of it",
-		"begin a new session, or use a model with a larger window")[0].Body
+		tooLongHint)[0].Body
 }
 
 // view is what a planner sees of a state before ask n.
 func (r *run) view(s *State, n int, tail string) uzda.View {
 	v := uzda.View{Session: r.id, Ask: n, Tail: tail, Tokens: s.projected(), Used: s.Used, Counted: s.Rate > 0,
 		Head:  uzda.Head{Model: s.Gear.Model.ID, System: s.Gear.System, Tools: s.Gear.Tools, Params: s.Gear.Params},
-		Model: s.Gear.Model, Budget: s.budget(), First: s.Turn.Steps == 0, Refused: s.Turn.Refusals > 0,
+		Model: s.Gear.Model, Budget: s.budget(), First: s.Turn.Steps == 0, Refused: s.Turn.Refused != "",
 		Compacted: s.Compacted, Missed: s.Missed}
 	v.Model.Window = s.window()
 	v.Entries = slices.Clone(s.View) // it is read while the loop goes on

@@ -244,6 +244,47 @@ func TestOverflow(t *testing.T) {
 	}
 }
 
+// A request that fits, but not with the reply that was asked for, is asked again for a
+// shorter one: nothing is taken out of it. case:C06
+func TestReplyTooLong(t *testing.T) {
+	t.Parallel()
+	j, w := mem(), &world{}
+	post(t, j, hello("1"))
+	r := runner(w, j, bye)
+	r.Model = greedy{r.Model, 20_000}
+	r.Params.MaxTokens, r.Folded = 19_000, faithful(t, j)
+	r.Planner = plans(func(_ context.Context, v uzda.View) (uzda.Plan, error) {
+		if v.Refused {
+			t.Error("it need not get shorter")
+		}
+		return uzda.Plan{}, nil
+	})
+	s := run(t, r)
+	asked := kept[uzda.Asked](t, j)
+	if reason(s) != uzda.EndTurn || len(asked) != 2 || asked[1].Max > 10_000 || asked[1].Max < 1000 {
+		t.Errorf("%s: %+v", reason(s), asked)
+	}
+}
+
+// greedy is a model whose prompt always has half of what it takes.
+type greedy struct {
+	uzda.Model
+	window int
+}
+
+func (g greedy) Describe() uzda.ModelInfo {
+	return uzda.ModelInfo{ID: "greedy/x", Window: g.window, Free: true}
+}
+
+func (g greedy) Stream(ctx context.Context, req *uzda.Request) iter.Seq2[uzda.Chunk, error] {
+	if req.Max+g.window/2 <= g.window {
+		return g.Model.Stream(ctx, req)
+	}
+	return func(yield func(uzda.Chunk, error) bool) {
+		yield(nil, &uzda.ProviderError{Code: "context", Message: "max_tokens is too large", Tokens: g.window / 2, Window: g.window})
+	}
+}
+
 // What a planner asks beside the session is reserved, recorded and paid; a hold that
 // does not fit is an error that the planner hears. C3 B1
 func TestSide(t *testing.T) {

@@ -84,7 +84,7 @@ type Turn struct {
 	Broke    uzda.Broken   `json:"broke,omitzero"`     // the last reply, where it did not come
 	Cuts     int           `json:"cuts,omitempty"`     // replies in a row that broke
 	Refusals int           `json:"refusals,omitempty"` // requests in a row that were too long
-	Refused  string        `json:"refused,omitempty"`  // hash of the last of them
+	Refused  string        `json:"refused,omitempty"`  // hash of the last of them, where it must get shorter
 	Short    int           `json:"short,omitempty"`    // replies in a row that were cut inside a call
 	Mute     int           `json:"mute,omitempty"`     // empty replies in a row
 	Pauses   int           `json:"pauses,omitempty"`   // replies in a row that paused

@@ -60,7 +60,7 @@ func (p Planner) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 	if v.First || v.Refused {
 		w := Weigh(d.asView())
 		if plan.Weighed = &w; FixedTooLarge(w) {
-			plan.End = fixedTooLarge(w)
+			plan.End = TooLarge(w)
 			return plan, nil
 		}
 	}
@@ -243,8 +243,9 @@ func (p Planner) move(ctx context.Context, d *draft, plan *uzda.Plan, what strin
 	return false
 }
 
-// fixedTooLarge ends a turn that could only go wrong.
-func fixedTooLarge(w uzda.Weighed) *uzda.Ended {
+// TooLarge ends a turn whose system prompt and tools alone take over half the window:
+// it could only go wrong.
+func TooLarge(w uzda.Weighed) *uzda.Ended {
 	sum, parts := 0, []string(nil)
 	for _, it := range largest(w, &sum) {
 		parts = append(parts, fmt.Sprintf("%s %s", it.Name, thousands(it.Tokens)))

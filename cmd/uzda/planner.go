@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/guide"
 	"github.com/uzda-dev/uzda/tool/note"
 	"github.com/uzda-dev/uzda/tool/todo"
 	"github.com/uzda-dev/uzda/window"
@@ -19,7 +21,72 @@ func (w *work) planner(ctx context.Context) (agent.Planner, error) {
 	if err == nil && w.cfg.Context.Compact == "off" {
 		return onRequest{p}, nil
 	}
-	return p, err
+	return reminding{p, w.guides}, err
+}
+
+// reminding gives the instructions of a folder again once the result that they came
+// with is put away.
+type reminding struct {
+	window.Planner
+	guides *guide.Nested // nil: there are none
+}
+
+// Plan plans, and forgets which instructions the model has seen. Where the plan comes
+// to nothing they are told twice.
+func (p reminding) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
+	plan, err := p.Planner.Plan(ctx, v)
+	if err == nil && p.guides != nil && len(plan.Edits) > 0 {
+		p.guides.Forget(v.Session, putAway(v, plan.Edits)...)
+	}
+	return plan, err
+}
+
+// putAway are the results of a view that a plan replaces.
+func putAway(v uzda.View, edits []uzda.Edited) []uzda.UseID {
+	left := map[uzda.UseID]bool{}
+	for _, e := range v.Entries {
+		for _, r := range e.Message.Results() {
+			left[r.Use] = true
+		}
+	}
+	for _, e := range edits {
+		in := false
+		for _, m := range v.Entries {
+			in = in || m.Seq == e.From
+			for _, r := range m.Message.Results() {
+				if in && (!e.Only || slices.ContainsFunc(e.With, func(w uzda.Entry) bool { return w.Seq == m.Seq })) {
+					left[r.Use] = false
+				}
+			}
+			if m.Seq == e.To {
+				break
+			}
+		}
+		for _, w := range e.With { // those that it leaves as they were
+			for _, r := range w.Message.Results() {
+				left[r.Use] = left[r.Use] || intact(v, r)
+			}
+		}
+	}
+	var gone []uzda.UseID
+	for use, stays := range left {
+		if !stays {
+			gone = append(gone, use)
+		}
+	}
+	return gone
+}
+
+// intact says whether a result still says what it said in a view.
+func intact(v uzda.View, r uzda.ToolResult) bool {
+	for _, m := range v.Entries {
+		for _, old := range m.Message.Results() {
+			if old.Use == r.Use {
+				return old.Blocks.String() == r.Blocks.String()
+			}
+		}
+	}
+	return false
 }
 
 // keeper is the planner of the settings, whether it may act by itself or not.
@@ -48,7 +115,9 @@ func (p onRequest) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 	}
 	weighed := window.Weigh(v)
 	plan := uzda.Plan{Weighed: &weighed}
-	if v.Refused {
+	if v.First && window.FixedTooLarge(weighed) {
+		plan.End = window.TooLarge(weighed)
+	} else if v.Refused {
 		plan.End = &uzda.Ended{Outcome: uzda.Stopped, Reason: uzda.ContextExhausted, Detail: "the model refused the request as too long, and context.compact is off",
 			Hint: "shorten it: `uzda compact " + string(v.Session) + "`, then `uzda resume`; or set context.compact: auto"}
 	}

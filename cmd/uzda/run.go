@@ -244,7 +244,7 @@ func (r *runner) broken(ctx context.Context, err error) error {
 
 // onSession names the session in the command of a hint.
 func onSession(hint string, id uzda.SessionID) string {
-	return strings.ReplaceAll(hint, "`uzda resume`", "`uzda resume "+string(id)+"`")
+	return strings.NewReplacer("`uzda resume`", "`uzda resume "+string(id)+"`", "`uzda compact`", "`uzda compact "+string(id)+"`").Replace(hint)
 }
 
 // follow shows what happens in the session until the function that it returns
