@@ -28,14 +28,18 @@ func (s *State) projected() int {
 			grown += m.Message.Blocks.Size()
 		}
 	}
-	if s.Size == 0 {
+	base := s.Size
+	switch {
+	case s.Size == 0 && s.Weighed > 0:
+		base, grown = s.Weighed, grown-s.WeighedAt
+	case s.Size == 0:
 		grown += s.fixed()
 	}
 	rate := rateGuess
 	if s.Rate > 0 {
 		rate = s.Rate + s.Rate/8
 	}
-	return s.Size + grown*rate/1000 + 16
+	return base + grown*rate/1000 + 16
 }
 
 // fixed is the size in bytes of what every request begins with.
@@ -125,6 +129,6 @@ func tooLarge(info uzda.ModelInfo, window, tokens int, counted bool) uzda.Body {
 	if counted {
 		how = "by the provider's count"
 	}
-	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, %s, and the window of %s holds %d", tokens, how, info.ID, window),
+	return ending(uzda.ContextExhausted, fmt.Sprintf("the next request has %d tokens, %s, which leaves no room for a reply in the window of %s: that holds %d", tokens, how, info.ID, window),
 		tooLongHint)[0].Body
 }

@@ -48,7 +48,7 @@ func (r *run) decide(ctx context.Context, f *State, m Move) ([]uzda.Body, error)
 func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 	n := f.Asks + 1
 	if r.Planner != nil && r.plan.ask != n && f.wantsPlan() {
-		r.planFor(ctx, f, n, m.Tail)
+		r.planFor(ctx, f, n, notes(m.Tail, f.left(f.projected())))
 		return nil
 	}
 	bodies, g := r.edits(f, n)
@@ -61,7 +61,7 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 	info, window := f.Gear.Model, g.window()
 	tokens, most := r.size(g, n), g.most()
 	if r.counts(g, n) {
-		r.count(ctx, g, uzda.Asked{Ordinal: n, Model: info.ID, Tail: m.Tail, Max: most})
+		r.count(ctx, g, uzda.Asked{Ordinal: n, Model: info.ID, Tail: notes(m.Tail, g.left(tokens)), Max: most})
 		return nil
 	}
 	if r.broke != nil {
@@ -75,13 +75,16 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 		}
 		most = min(most, max(room, leastReply))
 	}
-	a := uzda.Asked{Ordinal: n, Model: info.ID, Hash: g.nextHash(), Tail: m.Tail, Max: most, Tokens: tokens + most, Counted: r.counted.ask == n && r.counted.tokens > 0}
+	a := uzda.Asked{Ordinal: n, Model: info.ID, Hash: g.nextHash(), Tail: notes(m.Tail, g.left(tokens)), Max: most, Tokens: tokens + most, Counted: r.counted.ask == n && r.counted.tokens > 0}
 	if amount := r.worst(info, tokens, most); amount > 0 && r.ledger != nil {
 		id := string(r.id) + "/" + strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(a.Ordinal)
 		a.Hold = uzda.Hold{ID: id, Amount: amount, Accounts: r.accounts(f)}
 	}
 	return append(bodies, a)
 }
+
+// notes joins what the model is told last.
+func notes(texts ...string) string { return strings.TrimSpace(strings.Join(texts, "\n")) }
 
 // tooDear ends the turn: the hold of the next ask or check did not fit.
 func (r *run) tooDear(f *State) []uzda.Body {

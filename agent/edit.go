@@ -48,13 +48,20 @@ func (s *State) edit(seq uzda.Seq, b uzda.Edited) {
 		s.Compacted++
 	case uzda.MoveHandover:
 		s.Compacted = 0
+	case uzda.MoveUndo:
+		if !b.Only && s.Compacted > 0 {
+			s.Compacted--
+		}
 	}
 	view := s.spliced(from, to, b, with)
 	s.Hash, s.Gen = "", s.Gen+1
 	s.View = make([]uzda.Entry, 0, len(view)+16)
-	s.Size, s.Grown, s.Used = 0, 0, uzda.Usage{} // counted anew: the provider's count was of another view
+	s.Size, s.Grown, s.Weighed, s.Used = 0, 0, 0, uzda.Usage{} // counted anew: the provider's count was of another view
 	for _, e := range view {
 		s.join(e)
+	}
+	if b.Saved != nil {
+		s.Weighed, s.WeighedAt = max(b.Saved.After, 0), s.Grown
 	}
 }
 
@@ -113,40 +120,73 @@ func (r *Runner) Edit(ctx context.Context, id uzda.SessionID, e uzda.Edited) (uz
 }
 
 // Undo builds the edit that takes back the edit numbered seq. The originals
-// come from the journal: Fold, which does no I/O, gets them in the event.
+// come from the journal: Fold, which does no I/O, gets them in the event. What a
+// later edit has changed again is left alone, or where the edit cannot be taken back
+// without it, the error names that one.
 func Undo(ctx context.Context, j uzda.Journal, id uzda.SessionID, seq uzda.Seq) (uzda.Edited, error) {
+	fail := func(format string, args ...any) (uzda.Edited, error) {
+		return uzda.Edited{}, fmt.Errorf("undo edit %d of session %s: "+format, append([]any{seq, id}, args...)...)
+	}
 	s := &State{}
-	var before []uzda.Entry
-	only := false
+	var old undone
 	for e, err := range j.Read(ctx, id, 0) {
 		if err != nil {
-			return uzda.Edited{}, fmt.Errorf("undo edit %d of session %s: %w", seq, id, err)
+			return fail("%w", err)
 		}
-		if b, ok := e.Body.(uzda.Edited); ok && e.Seq == seq {
-			if from, to := s.span(b); from >= 0 && to >= from {
-				before, only = slices.Clone(s.View[from:to+1]), b.Only
-			}
+		b, ok := e.Body.(uzda.Edited)
+		if ok && e.Seq == seq {
+			old.take(s, b)
 		}
 		s.Fold(e)
+		if ok && old.found && e.Seq > seq && old.over == 0 && old.standing(s, seq) < len(old.edit.With) {
+			if old.over = e.Seq; b.Undo == seq {
+				return fail("it was taken back already, by edit %d", e.Seq)
+			}
+		}
 	}
-	undo := uzda.Edited{What: uzda.MoveUndo, Only: only, Undo: seq}
+	if !old.found {
+		return fail("there is no such edit")
+	}
+	n := old.standing(s, seq)
+	if n == 0 || !old.edit.Only && n < len(old.edit.With) {
+		return fail("edit %d has changed what it put there: take that back first", old.over)
+	}
+	undo := uzda.Edited{What: uzda.MoveUndo, Only: old.edit.Only, Undo: seq}
 	still := map[uzda.Seq]bool{}
 	for _, e := range s.View {
 		if e.Edit == seq {
 			still[e.Seq] = true
-			if undo.From == 0 {
-				undo.From = e.Seq
-			}
-			undo.To = e.Seq
+			undo.From, undo.To = or(undo.From, e.Seq), e.Seq
 		}
 	}
-	for _, e := range before {
-		if !only || still[e.Seq] { // what was edited again stays as it is
+	for _, e := range old.before {
+		if !old.edit.Only || still[e.Seq] { // what was edited again stays as it is
 			undo.With = append(undo.With, e)
 		}
 	}
-	if before == nil || undo.From == 0 {
-		return uzda.Edited{}, fmt.Errorf("undo edit %d of session %s: no such edit, or the view no longer holds what it put there", seq, id)
-	}
 	return undo, nil
+}
+
+// undone is an edit that is to be taken back.
+type undone struct {
+	found  bool
+	edit   uzda.Edited
+	before []uzda.Entry // what it replaced
+	over   uzda.Seq     // the first edit that has changed what it put there
+}
+
+func (u *undone) take(s *State, b uzda.Edited) {
+	if from, to := s.span(b); from >= 0 && to >= from && s.CanEdit(b) == nil {
+		u.found, u.edit, u.before = true, b, slices.Clone(s.View[from:to+1])
+	}
+}
+
+// standing counts the messages of the view that the edit put there.
+func (u *undone) standing(s *State, seq uzda.Seq) (n int) {
+	for _, e := range s.View {
+		if e.Edit == seq {
+			n++
+		}
+	}
+	return n
 }

@@ -133,7 +133,7 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 	s.Turn.Active += b.Active
 	s.calibrate(b.Usage)
 	if total > 0 {
-		s.Size, s.Grown = total, 0
+		s.Size, s.Grown, s.Weighed = total, 0, 0
 	}
 	t := &s.Turn
 	next := func(n *int, on bool) {

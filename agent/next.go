@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -82,7 +81,6 @@ func (s *State) Next(now time.Time, h Hand) []Move {
 	case s.warn():
 		m.Tail = tailLoop
 	}
-	m.Tail = strings.TrimSpace(m.Tail + "\n" + s.left())
 	return []Move{m}
 }
 

@@ -104,17 +104,17 @@ func (s *State) output(n int) int {
 	return min(limit, max(free/max(n, 1), leastOut))
 }
 
-// left tells the model what is left of the window and of the turn, once it is not
-// much; "" while it is.
-func (s *State) left() string {
+// left tells the model what a request of tokens leaves of the budget, and what is left
+// of the turn, once it is not much; "" while it is.
+func (s *State) left(tokens int) string {
 	budget := s.budget()
 	if budget <= 0 {
 		return ""
 	}
 	var text string
 	low := func(used, of int) bool { return of > 0 && (of-used)*100 < of*tellAt }
-	if used := s.projected(); low(used, budget) {
-		free := max(budget-used, 0)
+	if low(tokens, budget) {
+		free := max(budget-tokens, 0)
 		text = fmt.Sprintf("About %d %% of your context budget is left (%d of %d tokens). Ask for less at once, and note what must last. ", free*100/budget, free, budget)
 	}
 	t, l := &s.Turn, s.Gear.Limits

@@ -35,6 +35,11 @@ type State struct {
 	Most   int          `json:"most,omitempty"` // tokens that the model takes, as a refusal has shown; 0: none has
 	Used   uzda.Usage   `json:"used,omitzero"`  // of the last reply; zero where head or view were changed since
 
+	// Weighed is the size of the request after the last edit, as the planner weighed
+	// it, and WeighedAt is what Grown was then; 0: see Size.
+	Weighed   int `json:"weighed,omitempty"`
+	WeighedAt int `json:"weighed_at,omitempty"`
+
 	Compacted int `json:"compacted,omitempty"` // compactions since the last handover
 	Missed    int `json:"missed,omitempty"`    // moves in a row that came to nothing
 

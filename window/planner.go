@@ -59,8 +59,14 @@ func (p Planner) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 	var plan uzda.Plan
 	if v.First || v.Refused {
 		w := Weigh(d.asView())
-		if plan.Weighed = &w; FixedTooLarge(w) {
+		plan.Weighed = &w
+		switch fixed := d.scaled(d.head); {
+		case v.Forced:
+		case FixedTooLarge(w):
 			plan.End = TooLarge(w)
+			return plan, nil
+		case v.Budget > 0 && fixed > v.Budget:
+			plan.End = overBudget(w, fixed, v.Budget)
 			return plan, nil
 		}
 	}
@@ -82,12 +88,15 @@ func (p Planner) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 // shrink makes the moves, the cheapest first, until they are enough.
 func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	v, before := d.view, d.tokens()
-	due := v.Refused || v.Forced || d.share() >= HardAt || !d.fits()
+	if v.Forced {
+		return p.force(ctx, d, plan)
+	}
+	due := v.Refused || d.share() >= HardAt || !d.fits()
 	if !due && d.share() < WarningAt {
 		return nil
 	}
 	tidy := p.tidied(*d)
-	if !v.Forced && tidy.roomy(before) {
+	if tidy.roomy(before) {
 		saved := tidy.saved(before)
 		if saved >= worthClearing {
 			*d = tidy
@@ -106,13 +115,13 @@ func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("plan the window of session %s: %w", v.Session, err)
 	}
-	if !renewed || v.Forced || !d.roomy(before) {
+	if !renewed || !d.roomy(before) {
 		now := d.tokens()
 		worth := worthClearing
 		if due {
 			worth = worthTidying
 		}
-		if tidy = p.tidied(*d); v.Forced || d.mustShrink(before) || tidy.saved(now) >= worth {
+		if tidy = p.tidied(*d); d.mustShrink(before) || tidy.saved(now) >= worth {
 			*d = tidy
 		}
 	}
@@ -123,6 +132,48 @@ func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 		plan.End = exhausted(d, plan.Missed)
 	}
 	return nil
+}
+
+// force makes for a person the move that leaves least: a summary, where it promises
+// more than the moves that cost no request.
+func (p Planner) force(ctx context.Context, d *draft, plan *uzda.Plan) error {
+	tidy := p.tidied(*d)
+	if expected := p.expected(d, tidy); expected < tidy.tokens() {
+		next := *d
+		renewed := p.renew(ctx, &next, plan)
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("compact session %s: %w", d.view.Session, err)
+		}
+		if next = p.tidied(next); renewed && next.tokens() < tidy.tokens() {
+			*d = next
+			return nil
+		}
+		if renewed {
+			plan.Missed = append(plan.Missed, uzda.Missed{Ask: d.view.Ask, What: uzda.MoveCompact, Why: "the summary made no more room than the other moves"})
+		}
+	} else if len(tidy.edits) == 0 {
+		plan.Missed = append(plan.Missed, uzda.Missed{Ask: d.view.Ask, What: uzda.MoveCompact,
+			Why: fmt.Sprintf("a summary would make nothing smaller: the request has %d tokens", d.tokens())})
+	}
+	*d = tidy
+	return nil
+}
+
+// expected is about the size of the request after a summary, and after the moves of
+// tidy on what it leaves.
+func (p Planner) expected(d *draft, tidy draft) int {
+	if !d.replies() {
+		return d.tokens()
+	}
+	at := d.fixed
+	if d.view.Compacted < afterCompactions {
+		at = p.cut(d)
+	}
+	if at == 0 {
+		return d.tokens()
+	}
+	n := d.scaled(d.head) + d.over + tidy.between(at, len(tidy.entries)) + min(d.between(0, 1), d.budget/taskShare)
+	return n + d.scaled(cmp.Or(p.Words, 500)/4)
 }
 
 // tidied is the draft after the moves that cost no request.
@@ -203,11 +254,7 @@ func (p Planner) vain(d *draft) string {
 	case d.heavy() && d.renewedBefore() && !v.Forced:
 		return "system prompt and tools take over half of the budget, and the rest was summarised before"
 	}
-	least := worthRenewing
-	if v.Forced {
-		least = 1e-6
-	}
-	if spare := p.spare(d); spare < least {
+	if spare := p.spare(d); spare < worthRenewing && !v.Forced {
 		return fmt.Sprintf("a summary would save %.0f %% of the budget at most", 100*max(spare, 0))
 	}
 	return ""
@@ -241,6 +288,19 @@ func (p Planner) move(ctx context.Context, d *draft, plan *uzda.Plan, what strin
 	m.Ask, m.What = d.view.Ask, cmp.Or(m.What, what)
 	plan.Missed = append(plan.Missed, m)
 	return false
+}
+
+// overBudget ends a turn for a budget that no move could keep.
+func overBudget(w uzda.Weighed, fixed, budget int) *uzda.Ended {
+	sum, parts := 0, []string(nil)
+	for _, it := range largest(w, &sum) {
+		parts = append(parts, fmt.Sprintf("%s %s", it.Name, thousands(it.Tokens)))
+	}
+	return &uzda.Ended{
+		Outcome: uzda.ConfigError.Outcome(), Reason: uzda.ConfigError,
+		Detail: fmt.Sprintf("system prompt and tools alone take %s tokens, more than the budget of %s: %s", thousands(fixed), thousands(budget), strings.Join(parts, ", ")),
+		Hint:   "raise the budget (--context-budget), offer fewer tools or shorten the instructions",
+	}
 }
 
 // TooLarge ends a turn whose system prompt and tools alone take over half the window:

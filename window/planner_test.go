@@ -478,8 +478,9 @@ func TestPlanForced(t *testing.T) {
 			t.Errorf("budget %d: %+v", budget, p)
 		}
 		s.summary, s.what = nil, nil
-		s.step(document(99))
-		s.step(document(100))
+		for i := range 12 {
+			s.step(document(i + 99))
+		}
 		if p := s.plan(func(v *uzda.View) { v.Forced = true }); len(p.Missed) != 1 || !strings.Contains(p.Missed[0].Why, "no model") {
 			t.Errorf("budget %d: %+v", budget, p)
 		}
