@@ -12,9 +12,11 @@ type View struct {
 	Head    Head
 	// Entries are the messages of the request, also those that are about to join;
 	// not to be changed. Those from Fixed on may not be edited: the last reply and
-	// what follows it.
+	// what follows it; but what people posted for turns that are over, before message
+	// Turn, may be shortened there, by an edit that is Only.
 	Entries []Entry
 	Fixed   int
+	Turn    Seq // the message that began the running turn; 0: none runs
 	Tail    string
 	Tokens  int   // of the request, as well as the loop knows
 	Used    Usage // of the last reply in Entries; zero where head or messages were changed since

@@ -19,27 +19,44 @@ const (
 )
 
 // projected estimates the tokens of the next request's input: what the provider
-// counted last, and for what has joined since, the rate at which it counted
-// before, with an eighth more.
+// counted last, and for what has joined since, the rate at which it counted before,
+// with an eighth more.
 func (s *State) projected() int {
-	grown := s.Grown
-	for _, m := range s.Inbox {
-		if !m.Turn || m.Seq == s.Turn.Seq {
-			grown += m.Message.Blocks.Size()
-		}
-	}
-	base := s.Size
-	switch {
-	case s.Size == 0 && s.Weighed > 0:
-		base, grown = s.Weighed, grown-s.WeighedAt
-	case s.Size == 0:
-		grown += s.fixed()
-	}
+	known, grown := s.parts()
 	rate := rateGuess
 	if s.Rate > 0 {
 		rate = s.Rate + s.Rate/8
 	}
-	return base + grown*rate/1000 + 16
+	return known + grown*rate/1000 + 16
+}
+
+// likely is projected without the eighth, which would add up where one estimate rests
+// on another.
+func (s *State) likely() int {
+	known, grown := s.parts()
+	return known + grown*or(s.Rate, rateGuess)/1000
+}
+
+// parts are the tokens of the next request that are known, and the bytes of the rest.
+func (s *State) parts() (known, grown int) {
+	known, grown = s.Size, s.Grown
+	switch {
+	case s.Size == 0 && s.Weighed > 0: // mail that was weighed may have been taken away since
+		known, grown = s.Weighed, max(grown-s.WeighedAt, -s.mail())
+	case s.Size == 0:
+		grown += s.fixed()
+	}
+	return known, grown + s.mail()
+}
+
+// mail is the size in bytes of what joins the view at the next ask.
+func (s *State) mail() (n int) {
+	for _, m := range s.Inbox {
+		if !m.Turn || m.Seq == s.Turn.Seq {
+			n += m.Message.Blocks.Size()
+		}
+	}
+	return n
 }
 
 // fixed is the size in bytes of what every request begins with.

@@ -73,7 +73,11 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 		if room < leastReply && (sure || r.plan.weighs(n)) || tokens > 2*window {
 			return append(bodies, tooLarge(info, window, tokens, sure))
 		}
-		most = min(most, max(room, leastReply))
+		margin := tokens / 16 // the count may be a little off
+		if !sure && g.Rate == 0 {
+			margin = tokens / 4
+		}
+		most = min(most, max(room-margin, leastReply))
 	}
 	a := uzda.Asked{Ordinal: n, Model: info.ID, Hash: g.nextHash(), Tail: notes(m.Tail, g.left(tokens)), Max: most, Tokens: tokens + most, Counted: r.counted.ask == n && r.counted.tokens > 0}
 	if amount := r.worst(info, tokens, most); amount > 0 && r.ledger != nil {

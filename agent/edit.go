@@ -28,7 +28,24 @@ func (s *State) CanEdit(b uzda.Edited) error {
 			return uzda.Valid(s.spliced(from, to, b, b.With))
 		}
 	}
+	if b.Only && s.posted(from, b.With) {
+		return uzda.Valid(s.spliced(from, to, b, b.With))
+	}
 	return fmt.Errorf("edit %s: it touches the last assistant message", b.What)
+}
+
+// posted says whether messages are what people posted after the last reply for turns
+// that have ended since: one that was too long would else be in the way for ever.
+func (s *State) posted(from int, with []uzda.Entry) bool {
+	for _, e := range s.View[from:] {
+		if e.Message.Role == uzda.Assistant {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(with, func(e uzda.Entry) bool {
+		old := s.View[s.at(e.Seq)].Message
+		return len(old.Results())+len(e.Message.Results()) > 0 || e.Message.Role != uzda.User || s.Turn.Seq != 0 && e.Seq >= s.Turn.Seq
+	})
 }
 
 func (s *State) edit(seq uzda.Seq, b uzda.Edited) {
@@ -61,7 +78,7 @@ func (s *State) edit(seq uzda.Seq, b uzda.Edited) {
 		s.join(e)
 	}
 	if b.Saved != nil {
-		s.Weighed, s.WeighedAt = max(b.Saved.After, 0), s.Grown
+		s.Weighed, s.WeighedAt = max(b.Saved.After, 0), s.Grown+s.mail() // what is about to join was weighed too
 	}
 }
 

@@ -132,7 +132,8 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 	s.pay(b.Usage, b.Cost, b.Unknown)
 	s.Turn.Active += b.Active
 	s.calibrate(b.Usage)
-	if total > 0 {
+	counted := b.Usage.Context() > 0 // else nobody has counted, and what is known stays
+	if counted {
 		s.Size, s.Grown, s.Weighed = total, 0, 0
 	}
 	t := &s.Turn
@@ -172,7 +173,7 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 		t.Answer = text
 	}
 	s.join(uzda.Entry{Seq: seq, Message: m})
-	if total > 0 {
+	if counted {
 		s.Grown = 0 // the reply is counted in Size
 	}
 }

@@ -174,7 +174,8 @@ func refusedAgain(s *State) uzda.Body {
 
 // view is what a planner sees of a state before ask n.
 func (r *run) view(s *State, n int, tail string) uzda.View {
-	v := uzda.View{Session: r.id, Ask: n, Tail: tail, Tokens: s.projected(), Used: s.Used, Counted: s.Rate > 0,
+	v := uzda.View{Session: r.id, Ask: n, Tail: tail, Tokens: s.likely(), Used: s.Used, Counted: s.Rate > 0,
+		Turn:  s.Turn.Seq,
 		Head:  uzda.Head{Model: s.Gear.Model.ID, System: s.Gear.System, Tools: s.Gear.Tools, Params: s.Gear.Params},
 		Model: s.Gear.Model, Budget: s.budget(), First: s.Turn.Steps == 0, Refused: s.Turn.Refused != "",
 		Compacted: s.Compacted, Missed: s.Missed}

@@ -387,6 +387,40 @@ func TestResultsFitTheBudget(t *testing.T) {
 	}
 }
 
+// What people posted for a turn that is over may be shortened where no reply follows
+// it; what the running turn is about may not. case:C05 peer:14
+func TestPostsOfEndedTurns(t *testing.T) {
+	t.Parallel()
+	j, w := mem(), &world{}
+	r := runner(w, j, bye, bye)
+	r.Folded = faithful(t, j)
+	post(t, j, hello("1"))
+	run(t, r)
+	huge := post(t, j, uzda.Posted{ID: "2", Blocks: uzda.Say(strings.Repeat("long ", 1000))})
+	r.Planner = plans(func(_ context.Context, v uzda.View) (uzda.Plan, error) {
+		return uzda.Plan{End: &uzda.Ended{Reason: uzda.ContextExhausted, Detail: "too long"}}, nil
+	})
+	if s := run(t, r); reason(s) != uzda.ContextExhausted {
+		t.Fatal(reason(s))
+	}
+	last := post(t, j, hello("3"))
+	r.Planner = plans(func(_ context.Context, v uzda.View) (uzda.Plan, error) {
+		if v.Turn != last {
+			t.Errorf("turn %d, want %d", v.Turn, last)
+		}
+		short := func(seq uzda.Seq) uzda.Edited {
+			return uzda.Edited{What: uzda.MoveClear, From: seq, To: seq, Only: true, With: []uzda.Entry{{Seq: seq, Message: uzda.Message{Role: uzda.User, Blocks: uzda.Say("short")}}}}
+		}
+		return uzda.Plan{Edits: []uzda.Edited{short(huge), short(last)}}, nil
+	})
+	s := run(t, r)
+	valid(t, s)
+	edits := kept[uzda.Edited](t, j)
+	if reason(s) != uzda.EndTurn || len(edits) != 1 || edits[0].From != huge || s.View[2].Message.String() != "short" || s.View[3].Message.String() != "go 3" {
+		t.Errorf("%s, %+v, %+v", reason(s), edits, s.View)
+	}
+}
+
 // What a planner brings in from outside is hidden as everything else is. C3 S9
 func TestPlanIsRedacted(t *testing.T) {
 	t.Parallel()

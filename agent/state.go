@@ -36,7 +36,7 @@ type State struct {
 	Used   uzda.Usage   `json:"used,omitzero"`  // of the last reply; zero where head or view were changed since
 
 	// Weighed is the size of the request after the last edit, as the planner weighed
-	// it, and WeighedAt is what Grown was then; 0: see Size.
+	// it, and WeighedAt is what Grown was then with what was to join; 0: see Size.
 	Weighed   int `json:"weighed,omitempty"`
 	WeighedAt int `json:"weighed_at,omitempty"`
 

@@ -141,7 +141,7 @@ func (d *draft) after(e uzda.Edited) (draft, bool) {
 		return slices.IndexFunc(d.entries, func(x uzda.Entry) bool { return x.Seq == seq })
 	}
 	from, to := at(e.From), at(e.To)
-	if from < 0 || to < from || to >= d.fixed {
+	if from < 0 || to < from || to >= d.fixed && !(e.Only && loose(d.entries, from, d.view.Turn) && loose(d.entries, to, d.view.Turn)) {
 		return draft{}, false
 	}
 	next := *d

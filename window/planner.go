@@ -60,9 +60,9 @@ func (p Planner) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 	if v.First || v.Refused {
 		w := Weigh(d.asView())
 		plan.Weighed = &w
-		switch fixed := d.scaled(d.head); {
+		switch fixed := d.fixedPart(); {
 		case v.Forced:
-		case FixedTooLarge(w):
+		case FixedTooLarge(w) && fixed > v.Model.Window/2:
 			plan.End = TooLarge(w)
 			return plan, nil
 		case v.Budget > 0 && fixed > v.Budget:
@@ -96,6 +96,10 @@ func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 		return nil
 	}
 	tidy := p.tidied(*d)
+	if due && !tidy.roomy(before) {
+		p.shorten(d)
+		tidy = p.tidied(*d)
+	}
 	if tidy.roomy(before) {
 		saved := tidy.saved(before)
 		if saved >= worthClearing {
@@ -134,9 +138,19 @@ func (p Planner) shrink(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	return nil
 }
 
+// fixedPart is the size of what every request begins with. What a provider counts of
+// other texts says little of it; only of the first request it is most.
+func (d *draft) fixedPart() int {
+	if lastReply(d.entries) < 0 {
+		return d.scaled(d.head)
+	}
+	return d.head
+}
+
 // force makes for a person the move that leaves least: a summary, where it promises
 // more than the moves that cost no request.
 func (p Planner) force(ctx context.Context, d *draft, plan *uzda.Plan) error {
+	p.shorten(d)
 	tidy := p.tidied(*d)
 	if expected := p.expected(d, tidy); expected < tidy.tokens() {
 		next := *d
@@ -186,6 +200,16 @@ func (p Planner) tidied(d draft) draft {
 		d.apply(e)
 	}
 	return d
+}
+
+// shorten takes out what stands in the way of every later turn.
+func (p Planner) shorten(d *draft) {
+	if d.view.Turn == 0 && !d.view.Forced {
+		return // whose turn it is is not known
+	}
+	if e, ok := ShortenPosts(d.entries, d.view.Turn, int(float64(d.budget)*largeShare/d.factor), d.view.Head.Tools); ok {
+		d.apply(e)
+	}
 }
 
 // saved is the share of the budget by which the request got smaller.

@@ -25,16 +25,22 @@ var chatCommands = []struct{ name, says string }{
 	{"quit", "end the chat"},
 }
 
-var slash = regexp.MustCompile(`^/([a-z]+)\s*$`)
+var slash = regexp.MustCompile(`(?s)^/([a-z]+)(\s.*)?$`)
 
-// command says whether a line is a command: a slash and one word, and nothing
-// else. A path is none, nor is a sentence that begins with one.
-func command(text string) (name string, ok bool) {
+// command says whether a line is a command: a slash and one word. More words after a
+// command that there is are returned, to be refused: they would be lost. A path is
+// none, nor is a sentence that begins with one.
+func command(text string) (name, more string, ok bool) {
 	m := slash.FindStringSubmatch(text)
 	if m == nil {
-		return "", false
+		return "", "", false
 	}
-	return m[1], true
+	name, more = m[1], strings.TrimSpace(m[2])
+	known := name == "exit"
+	for _, c := range chatCommands {
+		known = known || c.name == name
+	}
+	return name, more, known || more == ""
 }
 
 // commandsFrom are the commands that begin like text.
@@ -51,7 +57,11 @@ func commandsFrom(text string) (out []string) {
 }
 
 // command does what a command says.
-func (c *chat) command(ctx context.Context, name, text string) error {
+func (c *chat) command(ctx context.Context, name, more string) error {
+	if more != "" {
+		fmt.Fprintf(c.desk, "/%s takes no more words; type it alone. (To say it to the agent, begin with a space.)\n", name)
+		return nil
+	}
 	var err error
 	switch name {
 	case "help":
@@ -93,7 +103,7 @@ func (c *chat) help() {
   ` + "```" + `                         begins and ends a block of several lines
   Ctrl-J                      a line end in the message
   Up, Down                    what you said before
-  Ctrl-C                      cancels the turn; twice at the prompt: ends the chat
+  Ctrl-C                      cancels the turn; at the prompt twice: ends the chat
   Ctrl-D                      ends the chat
 While the agent works, what you type joins at its next step.
 `)
@@ -139,7 +149,14 @@ func (c *chat) shorten(ctx context.Context) error {
 	}
 	doing, done := c.cancellable(ctx)
 	defer done()
-	r, err := c.compactBy(doing, c.host, c.id, s.Head)
+	r, err := c.compactBy(doing, c.host, c.id, s)
+	for e, unread := range c.store.Read(context.WithoutCancel(ctx), c.id, s.Head) { // they are told here, once
+		if unread != nil {
+			break
+		}
+		c.resent(e)
+		c.head = e.Seq
+	}
 	if err != nil {
 		return err
 	}

@@ -127,9 +127,9 @@ func (c *chat) interrupt() {
 
 // take does what was typed at the prompt.
 func (c *chat) take(ctx context.Context, text string) error {
-	switch name, isCommand := command(text); {
+	switch name, more, isCommand := command(text); {
 	case isCommand:
-		return c.command(ctx, name, text)
+		return c.command(ctx, name, more)
 	case strings.TrimSpace(text) != "":
 		if err := c.say(ctx, text, false); err != nil {
 			c.sorry(err)
@@ -255,19 +255,19 @@ func (c *chat) advance(ctx context.Context) (*agent.State, error) {
 // meanwhile takes what is typed while the agent works, and returns the number of
 // what was posted.
 func (c *chat) meanwhile(ctx context.Context, in line.Input) uzda.Seq {
-	name, isCommand := command(in.Text)
+	name, more, isCommand := command(in.Text)
 	switch {
 	case in.Kind == line.Interrupt:
 		c.interrupt()
 	case in.Kind == line.End:
 		c.talk.ended = true
 		c.stage.tell("the chat ends after this turn; Ctrl-C cancels it")
-	case isCommand && name == "quit":
+	case isCommand && name == "quit" && more == "":
 		c.talk.ended = true
 		c.interrupt()
 	case isCommand:
 		c.stage.finish()
-		if err := c.command(ctx, name, in.Text); err != nil {
+		if err := c.command(ctx, name, more); err != nil {
 			c.sorry(err)
 		}
 		c.desk.Prompt(atWork, false)

@@ -28,6 +28,7 @@ type stage struct {
 	open  uzda.UseID         // whose line has not ended
 	mine  map[string]*queued // what was typed here, by the id of the post
 	model string
+	lost  bool   // it cannot recall what is put away
 	waits string // for what, since when
 	since time.Time
 	quiet time.Time // since when nothing was shown
@@ -55,6 +56,7 @@ func newStage(w io.Writer, p paint, room func() int, live func() bool, now func(
 func (s *stage) prime(st *agent.State) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.lost = forgets(st.Gear.Tools)
 	for _, u := range st.Uses {
 		s.calls[u.ID] = s.call(u.Name, u.Args())
 	}
@@ -120,7 +122,10 @@ func (s *stage) show(e uzda.Event) bool {
 			s.say(s.p.dim, "the check passed")
 		}
 	case uzda.Edited:
-		s.say(s.p.dim, edited(editOf(e.Seq, b)))
+		s.say(s.p.dim, edited(editOf(e.Seq, b, s.lost)))
+	case uzda.Equipped:
+		s.lost = forgets(b.Tools)
+		return false
 	case uzda.Missed:
 		s.fault(b.What + " came to nothing: " + b.Why)
 	default:

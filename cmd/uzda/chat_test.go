@@ -188,9 +188,14 @@ func TestRuling(t *testing.T) { // S1
 // A command is a slash and a word; a path or a sentence is a message.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]string{"/help": "help", "/cost  ": "cost", "/etc/hosts is broken": "", "/usr is full": "", " /help": "", "/": "", "help": ""} {
-		if got, ok := command(text); got != want || ok != (want != "") {
-			t.Errorf("%q is the command %q, %v", text, got, ok)
+	for _, c := range []struct{ text, name, more string }{
+		{"/help", "help", ""}, {"/cost  ", "cost", ""}, {"/contxt", "contxt", ""},
+		{"/compact focus on numbers", "compact", "focus on numbers"}, {"/context now", "context", "now"}, {"/quit\nnow", "quit", "now"},
+		{"/etc/hosts is broken", "", ""}, {"/usr is full", "", ""}, {"/compact/x is a path", "", ""}, {" /help", "", ""}, {"/", "", ""}, {"help", "", ""},
+	} {
+		name, more, ok := command(c.text)
+		if ok != (c.name != "") || ok && (name != c.name || more != c.more) {
+			t.Errorf("%q is the command %q with %q, %v", c.text, name, more, ok)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/session"
+	"github.com/uzda-dev/uzda/window"
 )
 
 // compaction is what a person wants of `uzda compact`.
@@ -36,7 +37,9 @@ several sessions, so that a model or a prompt can be measured on them. --undo
 takes back the last edit that still stands, or with --undo=SEQ that one.
 
 It exits with 0 if something was done, and if there was nothing to do; with 1 if
-all that was tried came to nothing, with 11 if the session is at work elsewhere.`,
+all that was tried came to nothing; with 2 if it cannot be done: no such session
+or edit, a call that waits, a model that is not there; with 11 if the session is
+at work elsewhere, with 130 if it was cancelled.`,
 		func(c *cobra.Command, args []string) error {
 			if len(args) > 1 && o.undo.given {
 				return fail(uzda.ConfigError, "an edit is named like this: --undo=SEQ", "%s --undo takes one session; got %q", c.CommandPath(), args)
@@ -114,6 +117,19 @@ type compactJSON struct {
 	Cost     *uzda.Money    `json:"cost_usd"` // of them; null: a price is not known
 	Exit     int            `json:"exit"`
 	Error    *errorJSON     `json:"error"`
+
+	forgets bool // the model cannot recall what was put away
+}
+
+// aboutSession names the session in an error that says nothing of one.
+func aboutSession(id uzda.SessionID, err error) error {
+	var e *exit
+	if !errors.As(err, &e) || e.outcome == nil || e.outcome.Session != "" {
+		return err
+	}
+	o := *e.outcome
+	o.Session = id
+	return &exit{e.code, &o}
 }
 
 // compact makes a session shorter, or shows how it would.
@@ -122,6 +138,11 @@ func (w *work) compact(ctx context.Context, name string, o compaction) (*compact
 	if err != nil {
 		return nil, err
 	}
+	r, err := w.compactIn(ctx, id, s, o)
+	return r, aboutSession(id, err)
+}
+
+func (w *work) compactIn(ctx context.Context, id uzda.SessionID, s *agent.State, o compaction) (*compactJSON, error) {
 	if !o.dry {
 		if err := w.sound(ctx, id, s); err != nil {
 			return nil, err
@@ -134,14 +155,31 @@ func (w *work) compact(ctx context.Context, name string, o compaction) (*compact
 		w.cfg.Context.Model, w.summarist = o.model, "flag --model"
 	}
 	w.cfg.Context.Budget = cmp.Or(w.cfg.Context.Budget, s.Gear.Budget) // as the session had it
-	if o.dry {
-		return w.try(ctx, id, s, o)
+	if o.dry && o.model == "" {
+		w.cfg.Context.Model = ""
+	}
+	p, err := w.keeper(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case o.dry:
+		return w.try(ctx, id, s, p)
+	case p.By != nil:
+		return w.compactBy(ctx, w.bare(s, p), id, s)
 	}
 	agents, _, err := w.agents(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return w.compactBy(ctx, w.host(agents), id, s.Head)
+	return w.compactBy(ctx, w.host(agents), id, s)
+}
+
+// bare is a host of an agent that only shortens a session. It needs no model but the
+// one that writes the summary, if there is one, and none of the agent's tools.
+func (w *work) bare(s *agent.State, p window.Planner) *session.Host {
+	return w.host(map[string]agent.Agent{s.Opened.Agent: {Model: silent{s.Gear.Model}, Params: s.Gear.Params, System: s.Gear.System,
+		Limits: w.cfg.Limits, Planner: aloud{p, w.summarises}, Budget: w.cfg.Context.Budget}})
 }
 
 // rests says why a session cannot be edited now.
@@ -163,32 +201,23 @@ func (w *work) rests(ctx context.Context, id uzda.SessionID, s *agent.State) err
 	return nil
 }
 
-// try compacts a session without recording anything. It needs no model but the one
-// that writes the summary, if there is to be one, and none of the agent's tools.
-func (w *work) try(ctx context.Context, id uzda.SessionID, s *agent.State, o compaction) (*compactJSON, error) {
-	if o.model == "" {
-		w.cfg.Context.Model = ""
-	}
-	p, err := w.keeper(ctx)
-	if err != nil {
-		return nil, err
-	}
+// try compacts a session without recording anything.
+func (w *work) try(ctx context.Context, id uzda.SessionID, s *agent.State, p window.Planner) (*compactJSON, error) {
+	asks := p.By != nil
 	paid := &meter{Model: p.By}
 	if d, ok := p.By.(uzda.Describer); ok {
 		paid.info = d.Describe()
 	}
-	if p.By != nil {
+	if asks {
 		p.By = paid
 	}
-	h := w.host(map[string]agent.Agent{s.Opened.Agent: {Model: silent{s.Gear.Model}, Params: s.Gear.Params, System: s.Gear.System,
-		Limits: w.cfg.Limits, Planner: p, Budget: w.cfg.Context.Budget}})
-	plan, err := h.Compact(ctx, id, agent.Compaction{DryRun: true, Ask: o.model != ""})
+	plan, err := w.bare(s, p).Compact(ctx, id, agent.Compaction{DryRun: true, Ask: asks})
 	if err != nil {
 		return nil, failed(id, err)
 	}
-	r := &compactJSON{Session: id, DryRun: true, Edits: []editJSON{}, Cost: paid.cost(w.prices)}
+	r := &compactJSON{Session: id, DryRun: true, Edits: []editJSON{}, Cost: paid.cost(w.prices), forgets: forgets(s.Gear.Tools)}
 	for _, e := range plan.Edits {
-		j := editOf(0, e)
+		j := editOf(0, e, r.forgets)
 		j.Text = placed(e)
 		r.Edits = append(r.Edits, j)
 	}
@@ -197,17 +226,17 @@ func (w *work) try(ctx context.Context, id uzda.SessionID, s *agent.State, o com
 }
 
 // compactBy lets a host shorten a session, and tells what came of it.
-func (w *work) compactBy(ctx context.Context, h *session.Host, id uzda.SessionID, head uzda.Seq) (*compactJSON, error) {
+func (w *work) compactBy(ctx context.Context, h *session.Host, id uzda.SessionID, s *agent.State) (*compactJSON, error) {
 	plan, err := h.Compact(ctx, id, session.Compaction{})
 	if err != nil {
 		return nil, failed(id, err)
 	}
 	r := &compactJSON{Session: id}
-	if r.Edits, err = w.edits(ctx, id, head); err != nil {
+	if r.Edits, err = w.edits(ctx, id, s, s.Head); err != nil {
 		return nil, err
 	}
 	r.sum(plan)
-	if r.Requests, r.Cost, err = w.asideSince(ctx, id, head); err != nil {
+	if r.Requests, r.Cost, err = w.asideSince(ctx, id, s.Head); err != nil {
 		return nil, err
 	}
 	if len(r.Edits) == 0 && r.Requests > 0 && len(r.Missed) > 0 && r.Error == nil {
@@ -320,10 +349,14 @@ func (r *compactJSON) write(out io.Writer, width int) {
 // undoEdit takes back an edit of what the model sees.
 func (w *work) undoEdit(ctx context.Context, name string, seq uzda.Seq) error {
 	id, s, err := w.load(ctx, name)
-	if err == nil {
-		err = w.sound(ctx, id, s)
-	}
 	if err != nil {
+		return err
+	}
+	return aboutSession(id, w.undoIn(ctx, id, s, seq))
+}
+
+func (w *work) undoIn(ctx context.Context, id uzda.SessionID, s *agent.State, seq uzda.Seq) error {
+	if err := w.sound(ctx, id, s); err != nil {
 		return err
 	}
 	if seq == 0 {
@@ -346,7 +379,7 @@ func (w *work) undoEdit(ctx context.Context, name string, seq uzda.Seq) error {
 	if err != nil {
 		return failed(id, err)
 	}
-	made, err := w.edits(ctx, id, at-1)
+	made, err := w.edits(ctx, id, s, at-1)
 	if err != nil {
 		return err
 	}

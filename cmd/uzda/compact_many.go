@@ -20,7 +20,10 @@ type measuredJSON struct {
 	Restored int            `json:"restored"`
 	Requests int            `json:"requests"`
 	Cost     *uzda.Money    `json:"cost_usd"`
-	Exit     int            `json:"exit"` // the largest of the sessions'
+	Exit     int            `json:"exit"`  // the largest of the sessions'
+	Error    *errorJSON     `json:"error"` // of a session with that exit
+
+	forgets bool // some of the models cannot recall what would be put away
 }
 
 // measure tries compactions on several sessions, and sums up.
@@ -60,7 +63,12 @@ func (w *work) measure(ctx context.Context, names []string, o compaction) error 
 
 func (m *measuredJSON) add(r *compactJSON) {
 	m.Sessions = append(m.Sessions, r)
+	was := m.Exit
 	m.Before, m.After, m.Exit = m.Before+r.Before, m.After+r.After, max(m.Exit, r.Exit)
+	m.forgets = m.forgets || r.forgets
+	if m.Error == nil || r.Exit > was {
+		m.Error = r.Error
+	}
 	m.Facts, m.Lost, m.Restored, m.Requests = m.Facts+r.Facts, m.Lost+r.Lost, m.Restored+r.Restored, m.Requests+r.Requests
 	if m.Cost == nil || r.Cost == nil {
 		m.Cost = nil
@@ -73,7 +81,7 @@ func (m *measuredJSON) add(r *compactJSON) {
 func (m *measuredJSON) String() string {
 	parts := []string{"total: " + plural(len(m.Sessions), "session"), fmt.Sprintf("%s → %s tokens", thousands(m.Before), thousands(m.After))}
 	if m.Facts > 0 {
-		parts = append(parts, facts(m.Facts, m.Lost, m.Restored), fmt.Sprintf("%.1f %% lost by the summary", 100*float64(m.Lost)/float64(m.Facts)))
+		parts = append(parts, facts(m.Facts, m.Lost, m.Restored, m.forgets), fmt.Sprintf("%.1f %% lost by the summary", 100*float64(m.Lost)/float64(m.Facts)))
 	}
 	if m.Requests > 0 {
 		parts = append(parts, spent(m.Requests, m.Cost))

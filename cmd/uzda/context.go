@@ -71,7 +71,7 @@ func (w *work) filled(ctx context.Context, id uzda.SessionID, s *agent.State) (c
 	r.Prefix = append(r.Prefix, prefix.Changes()...)
 	r.changes, _, _ = strings.Cut(prefix.Text(), "\n")
 	var err error
-	r.Edits, err = w.edits(ctx, id, 0)
+	r.Edits, err = w.edits(ctx, id, s, 0)
 	return r, err
 }
 

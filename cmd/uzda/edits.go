@@ -8,6 +8,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/tool/recall"
 )
 
 // editJSON is an edit of what the model sees, for a machine.
@@ -22,14 +23,21 @@ type editJSON struct {
 	Undone bool `json:"undone,omitempty"`
 	*uzda.Saving
 	Text string `json:"text,omitempty"` // what stands in place of the messages, where it was only tried
+
+	lost bool // the model has no tool to recall what was put away
 }
 
-func editOf(seq uzda.Seq, e uzda.Edited) editJSON {
-	return editJSON{Seq: seq, What: e.What, From: e.From, To: e.To, Undo: e.Undo, By: e.By, Saving: e.Saved}
+func editOf(seq uzda.Seq, e uzda.Edited, lost bool) editJSON {
+	return editJSON{Seq: seq, What: e.What, From: e.From, To: e.To, Undo: e.Undo, By: e.By, Saving: e.Saved, lost: lost}
+}
+
+// forgets says that an agent has no tool to recall what was put away.
+func forgets(tools []uzda.ToolSpec) bool {
+	return !slices.ContainsFunc(tools, func(t uzda.ToolSpec) bool { return t.Name == recall.Name })
 }
 
 // edits lists the edits of a session after an event.
-func (w *work) edits(ctx context.Context, id uzda.SessionID, after uzda.Seq) ([]editJSON, error) {
+func (w *work) edits(ctx context.Context, id uzda.SessionID, s *agent.State, after uzda.Seq) ([]editJSON, error) {
 	out := []editJSON{}
 	for e, err := range w.store.Read(ctx, id, after) {
 		if err != nil {
@@ -42,7 +50,7 @@ func (w *work) edits(ctx context.Context, id uzda.SessionID, after uzda.Seq) ([]
 		if i := slices.IndexFunc(out, func(o editJSON) bool { return o.Seq == b.Undo }); b.Undo > 0 && i >= 0 {
 			out[i].Undone = true
 		}
-		out = append(out, editOf(e.Seq, b))
+		out = append(out, editOf(e.Seq, b, forgets(s.Gear.Tools)))
 	}
 	return out, nil
 }
@@ -74,7 +82,7 @@ func gistOf(e editJSON) string {
 	}
 	parts := []string{replaced(e)}
 	if e.Facts > 0 {
-		parts = append(parts, facts(e.Facts, e.Lost, e.Restored))
+		parts = append(parts, facts(e.Facts, e.Lost, e.Restored, e.lost))
 	}
 	if e.Requests > 0 {
 		parts = append(parts, plural(e.Requests, "request"))
@@ -91,20 +99,28 @@ func replaced(e editJSON) string {
 }
 
 // facts says how many amounts, dates, ids and the like stood in what was replaced,
-// and what the summary did to them.
-func facts(all, lost, restored int) string {
+// what the summary did to them, and where the rest of them is: the model can recall
+// it unless it forgets.
+func facts(all, lost, restored int, forgets bool) string {
 	text := plural(all, "fact")
 	if lost == 0 {
 		return text + ", none lost"
 	}
 	text += fmt.Sprintf(", the summary lost %s", thousands(lost))
-	switch rest := lost - restored; {
-	case restored == 0:
-		return text + fmt.Sprintf(", %s can be recalled", thousands(rest))
-	case rest > 0:
-		return text + fmt.Sprintf(", %s put back, %s can be recalled", thousands(restored), thousands(rest))
+	rest := lost - restored
+	if rest <= 0 {
+		return text + ", all put back"
 	}
-	return text + ", all put back"
+	if restored > 0 {
+		text += fmt.Sprintf(", %s put back", thousands(restored))
+	}
+	switch {
+	case !forgets:
+		return text + fmt.Sprintf(", %s can be recalled", thousands(rest))
+	case rest == 1:
+		return text + ", 1 is only in the journal"
+	}
+	return text + fmt.Sprintf(", %s are only in the journal", thousands(rest))
 }
 
 // spent says what was asked of a model, and for how much, where that is known.

@@ -219,7 +219,7 @@ func (a *app) end(err error) int {
 		return e.code
 	}
 	if a.signals.Err() != nil && strings.Contains(e.outcome.Detail, context.Canceled.Error()) {
-		e = &exit{uzda.CancelledByUser.Exit(), &uzda.Outcome{Reason: uzda.CancelledByUser, Detail: context.Cause(a.signals).Error()}}
+		e = &exit{uzda.CancelledByUser.Exit(), &uzda.Outcome{Reason: uzda.CancelledByUser, Detail: context.Cause(a.signals).Error(), Session: e.outcome.Session}}
 	}
 	if a.wantsJSON() {
 		writeJSON(a.out, resultOf(e.outcome, e.code))

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
@@ -19,9 +21,37 @@ import (
 func (w *work) planner(ctx context.Context) (agent.Planner, error) {
 	p, err := w.keeper(ctx)
 	if err == nil && w.cfg.Context.Compact == "off" {
-		return onRequest{p}, nil
+		return aloud{onRequest{p}, w.summarises}, nil
 	}
-	return reminding{p, w.guides}, err
+	return aloud{reminding{p, w.guides}, w.summarises}, err
+}
+
+// summarises tells a person who has asked for a compaction which model writes the
+// summary: that may take a while.
+func (w *work) summarises(model string) {
+	fmt.Fprintf(w.err, "uzda: %s writes the summary …\n", safe(uzda.OneLine(model, 200)))
+}
+
+// aloud says which model a compaction waits for, if a person has asked for it.
+type aloud struct {
+	agent.Planner
+	say func(model string)
+}
+
+// Plan plans, and says so before a model is asked first.
+func (p aloud) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
+	if side := v.Side; side != nil && v.Forced {
+		var once sync.Once
+		v.Side = func(ctx context.Context, m uzda.Model, req *uzda.Request) (uzda.Reply, error) {
+			name := v.Model.ID
+			if d, ok := m.(uzda.Describer); ok {
+				name = d.Describe().ID
+			}
+			once.Do(func() { p.say(name) })
+			return side(ctx, m, req)
+		}
+	}
+	return p.Planner.Plan(ctx, v)
 }
 
 // reminding gives the instructions of a folder again once the result that they came

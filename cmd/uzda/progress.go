@@ -19,6 +19,7 @@ type progress struct {
 	flow *flow // shows replies as they come; nil: they are not shown
 	now  func() time.Time
 	show bool // results too
+	lost bool // the model cannot recall what is put away
 	room int  // columns of a line
 
 	mu    sync.Mutex
@@ -59,7 +60,7 @@ func (b breaker) Write(text []byte) (int, error) {
 
 // prime tells what the session was doing before.
 func (p *progress) prime(s *agent.State) {
-	p.steps = s.Turn.Steps
+	p.steps, p.lost = s.Turn.Steps, forgets(s.Gear.Tools)
 	for _, u := range s.Uses {
 		p.names[u.ID], p.gists[u.ID] = u.Name, gist(u.Input)
 	}
@@ -116,8 +117,10 @@ func (p *progress) event(e uzda.Event) {
 			verdict = "failed: " + b.Blocks.String()
 		}
 		p.line("verify", b.Active, "", verdict)
+	case uzda.Equipped:
+		p.lost = forgets(b.Tools)
 	case uzda.Edited:
-		p.edited(editOf(e.Seq, b))
+		p.edited(editOf(e.Seq, b, p.lost))
 	case uzda.Missed:
 		p.fault(b.What, 0, "", "came to nothing: "+b.Why)
 	case uzda.Used:
@@ -153,13 +156,16 @@ func (p *progress) said(e uzda.Event, b uzda.Said) {
 
 // edited tells what was put away; what does not fit stands below it.
 func (p *progress) edited(e editJSON) {
-	const head = 54 // columns before a note
-	note := safe(gistOf(e))
+	note, tokens := safe(gistOf(e)), shrunk(e.Saving)
+	head := 33 // columns before a note
+	if tokens != "" {
+		head += max(uzda.Columns(tokens), 18) + 2
+	}
 	if head+uzda.Columns(note) <= p.room {
-		p.line(e.What, 0, shrunk(e.Saving), note)
+		p.line(e.What, 0, tokens, note)
 		return
 	}
-	p.line(e.What, 0, shrunk(e.Saving), "")
+	p.line(e.What, 0, tokens, "")
 	for _, l := range wrap(note, p.room-7) {
 		fmt.Fprintln(p.w, "       "+l)
 	}
@@ -238,10 +244,7 @@ func (p *progress) line(what string, took time.Duration, tokens, note string) {
 	line := fmt.Sprintf("%3d  %s %7.2f s", p.steps, pad(uzda.OneLine(what, 16), 16), took.Seconds())
 	switch {
 	case tokens != "":
-		line += "  " + pad(tokens, 18) + " "
-		if uzda.Columns(tokens) > 18 {
-			line += " "
-		}
+		line += "  " + pad(tokens, 18) + "  "
 	case note != "":
 		line += "  "
 	}

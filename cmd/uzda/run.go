@@ -133,6 +133,8 @@ type runner struct {
 
 	prefix   *window.Prefix // what the provider's cache may hold; nil: not looked at yet
 	prefixOf uzda.SessionID
+	// resentTold are the changes of the prefix that need not be told any more.
+	resentTold int
 }
 
 // runner makes ready what a run needs, for a session as it is: a new one has no agent.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/cmd/uzda/config"
 )
 
 // version is set by the build; without one the module's says it.
@@ -78,6 +79,9 @@ func (a *app) configCommand() *cobra.Command {
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		cfg, err := a.config(c)
 		if check {
+			if err == nil {
+				err = a.named(cfg)
+			}
 			return a.checked(err)
 		}
 		if err != nil {
@@ -93,6 +97,27 @@ func (a *app) configCommand() *cobra.Command {
 		return nil
 	}
 	return flags(c, append([]string{"output-format"}, runFlags...)...)
+}
+
+// named says what is wrong with the names of models in the settings.
+func (a *app) named(cfg *config.Config) error {
+	w := &work{app: a, cfg: cfg}
+	var err error
+	if w.prices, err = w.table(); err != nil {
+		return err
+	}
+	for _, m := range []struct{ name, origin string }{
+		{cfg.Model, cfg.Origin("model")},
+		{cfg.Context.Model, "context.model, " + cfg.Origin("context.model")},
+	} {
+		if m.name == "" {
+			continue
+		}
+		if _, err := w.target(m.name, m.origin); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checked reports whether the settings are right.

@@ -33,7 +33,7 @@ journal, an event a line; with --output-format json both are one JSON value.`, o
 			fmt.Fprintf(w.err, "uzda: warning: event %d of session %s is not the one that was recorded; do not trust what is shown\n", seq, id)
 		}
 		if w.json() {
-			edits, err := w.edits(ctx, id, 0)
+			edits, err := w.edits(ctx, id, s, 0)
 			if err == nil {
 				writeJSON(w.out, w.details(ctx, id, s, bad, edits))
 			}
@@ -107,67 +107,136 @@ func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, b
 	return out
 }
 
-// transcript prints a session for a person, as its model sees it.
+// transcript prints a session for a person: what was said before the view of its
+// model began anew, and that view.
 func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State) error {
-	edits, err := w.edits(ctx, id, 0)
+	edits, err := w.edits(ctx, id, s, 0)
+	if err != nil {
+		return err
+	}
+	from, before, err := w.before(ctx, id, s, edits)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(w.out, "session %s · agent %s · %s · %s\n", id, safe(s.Opened.Agent), safe(s.Gear.Model.ID), safe(s.Opened.Dir))
-	names := map[uzda.UseID]string{}
-	put := func(who, text string) {
-		lines := strings.Split(strings.TrimRight(safeLines(text), "\n"), "\n")
-		if len(lines) > 40 {
-			lines = append(lines[:30], fmt.Sprintf("… %d lines more; --events shows all", len(lines)-30))
-		}
-		for i, line := range lines {
-			if i > 0 {
-				who = ""
-			}
-			fmt.Fprintln(w.out, strings.TrimRight(fmt.Sprintf("%9s  %s", who, line), " "))
-		}
-	}
-	told := uzda.Seq(0)
-	for _, e := range s.View {
+	names, told := map[uzda.UseID]string{}, map[uzda.Seq]bool{}
+	for _, e := range before {
 		fmt.Fprintln(w.out)
-		if i := slices.IndexFunc(edits, func(x editJSON) bool { return x.Seq == e.Edit }); e.Edit != told && i >= 0 {
-			put("edit", fmt.Sprintf("%d: %s", e.Edit, edited(edits[i])))
+		w.printed(e.Message, names)
+	}
+	if len(before) > 0 {
+		fmt.Fprintln(w.out, "\n--- The model no longer sees what is above. What it sees begins here. ---")
+	}
+	for _, e := range s.View[from:] {
+		fmt.Fprintln(w.out)
+		if i := slices.IndexFunc(edits, func(x editJSON) bool { return x.Seq == e.Edit }); i >= 0 && told[e.Edit] {
+			w.put("edit", fmt.Sprint(e.Edit))
+		} else if i >= 0 {
+			w.put("edit", fmt.Sprintf("%d: %s", e.Edit, edited(edits[i])))
+			told[e.Edit] = true
 		}
-		told = e.Edit
-		who := "user"
-		if e.Message.Role == uzda.Assistant {
-			who = "model"
-		}
-		for _, b := range e.Message.Blocks {
-			switch b := b.(type) {
-			case uzda.Text:
-				put(who, b.Text)
-			case uzda.Thinking:
-				put("thinks", b.Text)
-			case uzda.ToolUse:
-				names[b.ID] = b.Name
-				put("calls", fmt.Sprintf("%s %s  [%s]", b.Name, b.Input, b.ID))
-			case uzda.ToolResult:
-				who := "result"
-				if b.IsError {
-					who = "error"
-				}
-				body := b.Blocks
-				if len(b.People) > 0 {
-					body = b.People
-				}
-				put(who, fmt.Sprintf("[%s %s]\n%s", b.Use, names[b.Use], body.String()))
-			default:
-				put(who, fmt.Sprintf("(%T)", b))
-			}
-		}
+		w.printed(e.Message, names)
 	}
 	fmt.Fprintln(w.out)
-	if len(edits) > 0 {
-		fmt.Fprintf(w.out, "%s of what the model sees, above with \"edit\": uzda context %s lists them, uzda compact %s --undo takes the last back\n", plural(len(edits), "edit"), id, id)
+	if line := editsLine(id, edits, len(told)); line != "" {
+		fmt.Fprintln(w.out, line)
 	}
 	w.standing(ctx, id, s)
 	return nil
+}
+
+// editsLine says how many edits were made, and how many of them stand.
+func editsLine(id uzda.SessionID, edits []editJSON, stand int) string {
+	made := 0
+	for _, e := range edits {
+		if e.Undo == 0 {
+			made++
+		}
+	}
+	text := plural(made, "edit") + " of what the model sees, "
+	switch {
+	case len(edits) == 0:
+		return ""
+	case stand == 0:
+		return text + fmt.Sprintf("none of which stands: uzda context %s lists them", id)
+	case stand < made:
+		text += fmt.Sprintf("%s above with \"edit\"", thousands(stand))
+	default:
+		text += "above with \"edit\""
+	}
+	return text + fmt.Sprintf(":\n  uzda context %s lists them, uzda compact %s --undo takes the last back,\n  uzda show %s --events has the originals", id, id, id)
+}
+
+// before is what was said before the view began anew by a summary that stands, as it
+// was, and the place in the view of that summary; both are empty without one.
+func (w *work) before(ctx context.Context, id uzda.SessionID, s *agent.State, edits []editJSON) (from int, before []uzda.Entry, err error) {
+	last := uzda.Seq(-1)
+	for i, e := range s.View {
+		for _, x := range edits {
+			if x.Seq == e.Edit && (x.What == uzda.MoveCompact || x.What == uzda.MoveHandover) && last < 0 {
+				from, last = i, x.To
+			}
+		}
+	}
+	if last < 0 {
+		return 0, nil, nil
+	}
+	whole := &agent.State{} // as it would be without edits
+	for e, err := range w.store.Read(ctx, id, 0) {
+		if err != nil {
+			return 0, nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+		}
+		if _, ok := e.Body.(uzda.Edited); !ok {
+			whole.Fold(e)
+		}
+	}
+	end := 1 + slices.IndexFunc(whole.View, func(e uzda.Entry) bool { return e.Seq == last })
+	return from, whole.View[:end], nil
+}
+
+// printed prints a message of a transcript. names are those of the calls so far.
+func (w *work) printed(m uzda.Message, names map[uzda.UseID]string) {
+	who := "user"
+	if m.Role == uzda.Assistant {
+		who = "model"
+	}
+	for _, b := range m.Blocks {
+		switch b := b.(type) {
+		case uzda.Text:
+			w.put(who, b.Text)
+		case uzda.Thinking:
+			w.put("thinks", b.Text)
+		case uzda.ToolUse:
+			names[b.ID] = b.Name
+			w.put("calls", fmt.Sprintf("%s %s  [%s]", b.Name, b.Input, b.ID))
+		case uzda.ToolResult:
+			who := "result"
+			if b.IsError {
+				who = "error"
+			}
+			body := b.Blocks
+			if len(b.People) > 0 {
+				body = b.People
+			}
+			w.put(who, fmt.Sprintf("[%s %s]\n%s", b.Use, names[b.Use], body.String()))
+		default:
+			w.put(who, fmt.Sprintf("(%T)", b))
+		}
+	}
+}
+
+// put prints what somebody said, cut where it is long.
+func (w *work) put(who, text string) {
+	lines := strings.Split(strings.TrimRight(safeLines(text), "\n"), "\n")
+	if len(lines) > 40 {
+		lines = append(lines[:30], fmt.Sprintf("… %d lines more; --events shows all", len(lines)-30))
+	}
+	for i, line := range lines {
+		if i > 0 {
+			who = ""
+		}
+		fmt.Fprintln(w.out, strings.TrimRight(fmt.Sprintf("%9s  %s", who, line), " "))
+	}
 }
 
 // standing says where a session stands, and how it goes on.

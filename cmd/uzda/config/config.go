@@ -238,7 +238,11 @@ func (i Item) text() string {
 func (c *Config) WriteText(w io.Writer, more ...Item) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, i := range append(c.Items(), more...) {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", i.Key, i.text(), i.Origin)
+		text := i.text()
+		if k, ok := byName(i.Key); ok && k.Zero != "" && i.Value == 0 {
+			text = k.Zero
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", i.Key, text, i.Origin)
 	}
 	return table.Flush()
 }

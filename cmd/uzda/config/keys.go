@@ -39,6 +39,7 @@ type Key struct {
 	Choices []string
 	Example string // for the template, where there is no default
 	Doc     string // one sentence
+	Zero    string // what 0 means, of a count that may be 0; "": it may not
 
 	loosens *loosening // when a project must be trusted to set it; nil: never
 	field   func(*Config) any
@@ -143,7 +144,8 @@ var keys = []Key{
 		field:   func(c *Config) any { return &c.Limits.DayCost }},
 
 	{Name: "context.budget", Kind: Count, Env: "UZDA_CONTEXT_BUDGET", Flag: "context-budget", Example: "100000",
-		Doc:   "Tokens of the model's window that requests are to stay under. With none it is the whole window, at most 320,000.",
+		Doc:   "Tokens of the model's window that requests are to stay under. With none, or 0, it is the whole window, at most 320,000.",
+		Zero:  "the window",
 		field: func(c *Config) any { return &c.Context.Budget }},
 	{Name: "context.compact", Kind: Choice, Env: "UZDA_CONTEXT_COMPACT", Default: "auto", Choices: []string{"auto", "off"},
 		Doc:   "Whether what the model sees is shortened when it nears the budget, or only when a person asks for it.",

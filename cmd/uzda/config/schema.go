@@ -92,7 +92,11 @@ func (k Key) schema() *object {
 	case Choice:
 		o.put("type", "string").put("enum", k.Choices)
 	case Count:
-		o.put("type", "integer").put("minimum", 1)
+		least := 1
+		if k.Zero != "" {
+			least = 0
+		}
+		o.put("type", "integer").put("minimum", least)
 	case Number:
 		o.put("type", "number").put("minimum", 0).put("maximum", 2)
 	case Duration:

@@ -50,7 +50,9 @@ func (k Key) parse(text string) (any, error) {
 			return nil, fmt.Errorf("%s is %s, which is too large", k.Name, text)
 		case err != nil:
 			return nil, fmt.Errorf("%s is %q; want a whole number, such as %s", k.Name, text, k.sample())
-		case n < 1:
+		case n < 0 && k.Zero != "":
+			return nil, fmt.Errorf("%s is %d; want 1 or more, or 0 for %s", k.Name, n, k.Zero)
+		case n < 1 && k.Zero == "":
 			return nil, fmt.Errorf("%s is %d; want 1 or more: a limit can be raised, but not switched off", k.Name, n)
 		}
 		return n, nil

@@ -1,0 +1,57 @@
+package window
+
+import (
+	"fmt"
+
+	"github.com/uzda-dev/uzda"
+)
+
+// ShortenPosts leaves head and tail of what people posted after the last reply for turns
+// that are over: a message that was too long for the model would else be in the way of
+// every later one. turn is the message that began the running turn, 0 where none runs;
+// large is the size in estimated tokens over which a message is shortened. It reports
+// false where there is nothing to do.
+func ShortenPosts(view []uzda.Entry, turn uzda.Seq, large int, tools []uzda.ToolSpec) (uzda.Edited, bool) {
+	edit := uzda.Edited{What: uzda.MoveClear, Only: true}
+	for i := range view {
+		if !loose(view, i, turn) || sizeOf(view[i].Message) <= large {
+			continue
+		}
+		if e, ok := shortPost(view[i], large, tools); ok {
+			edit.With = append(edit.With, e)
+		}
+	}
+	if len(edit.With) == 0 {
+		return uzda.Edited{}, false
+	}
+	edit.From, edit.To = edit.With[0].Seq, edit.With[len(edit.With)-1].Seq
+	edit.Saved = &uzda.Saving{Messages: len(edit.With), Why: fmt.Sprintf("messages that no model could answer were shortened: %d", len(edit.With))}
+	return edit, true
+}
+
+// loose says that a message was posted after the last reply, for a turn that is over.
+func loose(view []uzda.Entry, i int, turn uzda.Seq) bool {
+	m := view[i].Message
+	return i > lastReply(view) && m.Role == uzda.User && len(m.Results()) == 0 && (turn == 0 || view[i].Seq < turn)
+}
+
+func shortPost(e uzda.Entry, large int, tools []uzda.ToolSpec) (uzda.Entry, bool) {
+	text, size := e.Message.String(), sizeOf(e.Message)
+	room := int(int64(len(text)) * int64(large/2) / int64(max(size, 1)))
+	head, tail := uzda.Before(text, room/2), uzda.After(text, room/2)
+	var labels []uzda.Label
+	var rest uzda.Blocks
+	for _, b := range e.Message.Blocks {
+		labels = uzda.Union(labels, b.Marks()...)
+		if _, ok := b.(uzda.Text); !ok {
+			rest = append(rest, uzda.Text{Text: "[left out: " + name(b) + "]", Meta: uzda.Meta{Labels: b.Marks()}})
+		}
+	}
+	back := ""
+	if _, ok := specOf(tools, recallName); ok {
+		back = fmt.Sprintf(`; %s {"query":"%d"}`, recallName, e.Seq)
+	}
+	middle := fmt.Sprintf("\n[%d of %d%s%s]\n", len(text)-len(head)-len(tail), len(text), putAway, back)
+	e.Edit, e.Message.Items, e.Message.Blocks = 0, nil, append(uzda.Say(head+middle+tail, labels...), rest...)
+	return e, sizeOf(e.Message) < size
+}
