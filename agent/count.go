@@ -9,7 +9,11 @@ import (
 )
 
 // counted is the size of the request of an ask, by the provider's own count.
-type counted struct{ ask, tokens int }
+type counted struct {
+	next   next
+	tokens int
+	mail   int // bytes that were about to join then
+}
 
 const (
 	leastReply = 1024 // tokens: with less room a request is not worth sending
@@ -94,13 +98,15 @@ func (s *State) most() int {
 	return most
 }
 
-// size is the size of the request of ask n, as well as it is known.
-func (r *run) size(s *State, n int) int {
+// size is the size of a request to come, as well as it is known, with what has been
+// posted since.
+func (r *run) size(s *State, n next) int {
+	since := func(mail int) int { return max(s.mail()-mail, 0) * or(s.Rate, rateGuess) / 1000 }
 	switch {
-	case r.counted.ask == n && r.counted.tokens > 0:
-		return r.counted.tokens
+	case r.counted.next == n && r.counted.tokens > 0:
+		return r.counted.tokens + since(r.counted.mail)
 	case r.plan.weighs(n) && (s.Rate == 0 || len(r.plan.Edits) > 0): // better than by the bytes
-		return r.plan.Weighed.Total
+		return r.plan.Weighed.Total + since(r.plan.mail)
 	}
 	return s.projected()
 }
@@ -108,8 +114,8 @@ func (r *run) size(s *State, n int) int {
 // counts says whether the provider is to count ask n first: the estimate is near
 // the end of the window, and enough of it is a guess; or it does not fit the
 // budget, and the count may be less.
-func (r *run) counts(s *State, n int) bool {
-	if _, ok := r.Model.(uzda.Counter); !ok || r.counted.ask == n {
+func (r *run) counts(s *State, n next) bool {
+	if _, ok := r.Model.(uzda.Counter); !ok || r.counted.next == n {
 		return false
 	}
 	tokens, window := r.size(s, n), s.window()
@@ -118,15 +124,15 @@ func (r *run) counts(s *State, n int) bool {
 
 // count asks the provider, beside the loop. It never fails: without a count the
 // estimate holds.
-func (r *run) count(ctx context.Context, s *State, a uzda.Asked) {
-	g := s.Fork()
+func (r *run) count(ctx context.Context, s *State, n next, a uzda.Asked) {
+	g, mail := s.Fork(), s.mail()
 	g.View = slices.Clone(s.View) // it is read while the loop goes on
 	g.Fold(uzda.Event{Seq: g.Head + 1, Body: a})
 	req := r.request(g, a)
 	req.Enc = nil // the request may never be sent
 	model := r.Model.(uzda.Counter)
 	r.beside(ctx, "count", func(ctx context.Context) (l landed) {
-		l.counted.ask = a.Ordinal
+		l.counted.next, l.counted.mail = n, mail
 		defer func() {
 			if p := recover(); p != nil {
 				l.err = fmt.Errorf("the counter crashed: %v", p)

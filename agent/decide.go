@@ -46,13 +46,17 @@ func (r *run) decide(ctx context.Context, f *State, m Move) ([]uzda.Body, error)
 
 // asked plans edits and then asks, in one commit.
 func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
-	n := f.Asks + 1
-	if r.Planner != nil && r.plan.ask != n && f.wantsPlan() {
+	if r.late != 0 && r.late == f.Turn.Seq { // while the planner worked
+		why, detail := uzda.MaxTime, "the time was used up while the window was planned, after "+steps(f.Turn.Steps)
+		return []uzda.Body{uzda.Ended{Outcome: why.Outcome(), Reason: why, Detail: detail, Hint: hintOver[why]}}
+	}
+	n := f.next()
+	if r.Planner != nil && r.plan.next != n && f.wantsPlan() {
 		r.planFor(ctx, f, n, notes(m.Tail, f.left(f.projected())))
 		return nil
 	}
 	bodies, g := r.edits(f, n)
-	if end := r.plan.end(n); end != nil {
+	if end := r.plan.ends(n); end != nil {
 		return append(bodies, *end)
 	}
 	if f.Turn.Refused != "" && g.nextHash() == f.Turn.Refused {
@@ -61,15 +65,15 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 	info, window := f.Gear.Model, g.window()
 	tokens, most := r.size(g, n), g.most()
 	if r.counts(g, n) {
-		r.count(ctx, g, uzda.Asked{Ordinal: n, Model: info.ID, Tail: notes(m.Tail, g.left(tokens)), Max: most})
+		r.count(ctx, g, n, uzda.Asked{Ordinal: n.ask, Model: info.ID, Tail: notes(m.Tail, g.left(tokens)), Max: most})
 		return nil
 	}
 	if r.broke != nil {
-		return r.tooDear(f)
+		return append(bodies, r.tooDear(f)...)
 	}
 	if window > 0 {
 		room := window - tokens
-		sure := r.counted.ask == n && r.counted.tokens > 0
+		sure := r.counted.next == n && r.counted.tokens > 0
 		if room < leastReply && (sure || r.plan.weighs(n)) || tokens > 2*window {
 			return append(bodies, tooLarge(info, window, tokens, sure))
 		}
@@ -79,7 +83,7 @@ func (r *run) asked(ctx context.Context, f *State, m Move) []uzda.Body {
 		}
 		most = min(most, max(room-margin, leastReply))
 	}
-	a := uzda.Asked{Ordinal: n, Model: info.ID, Hash: g.nextHash(), Tail: notes(m.Tail, g.left(tokens)), Max: most, Tokens: tokens + most, Counted: r.counted.ask == n && r.counted.tokens > 0}
+	a := uzda.Asked{Ordinal: n.ask, Model: info.ID, Hash: g.nextHash(), Tail: notes(m.Tail, g.left(tokens)), Max: most, Tokens: tokens + most, Counted: r.counted.next == n && r.counted.tokens > 0}
 	if amount := r.worst(info, tokens, most); amount > 0 && r.ledger != nil {
 		id := string(r.id) + "/" + strconv.FormatInt(r.epoch, 10) + "." + strconv.Itoa(a.Ordinal)
 		a.Hold = uzda.Hold{ID: id, Amount: amount, Accounts: r.accounts(f)}

@@ -23,10 +23,8 @@ func (s *State) CanEdit(b uzda.Edited) error {
 			return fmt.Errorf("edit %s: message %d is not one of %d to %d, or stands twice", b.What, e.Seq, b.From, b.To)
 		}
 	}
-	for _, e := range s.View[to+1:] {
-		if e.Message.Role == uzda.Assistant {
-			return uzda.Valid(s.spliced(from, to, b, b.With))
-		}
+	if last := lastReply(s.View); to < last {
+		return uzda.Valid(s.spliced(from, to, b, b.With))
 	}
 	if b.Only && s.posted(from, b.With) {
 		return uzda.Valid(s.spliced(from, to, b, b.With))

@@ -125,6 +125,7 @@ func (r *run) launch(ctx context.Context, b uzda.Body) {
 			use.Input = r.Redact.Reveal(use.Input)
 		}
 		tool, limit := r.tools[u.Name], r.s.output(len(r.s.Uses))
+		r.outMost.Store(int64(limit))
 		r.hand.Uses[b.Use], r.names[b.Use] = true, u.Name
 		r.fly(ctx, "use "+string(b.Use), func(ctx context.Context) landed {
 			return landed{use: use.ID, bodies: []uzda.Body{r.call(ctx, tool, use, limit)}}

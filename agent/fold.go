@@ -20,7 +20,10 @@ func (s *State) foldStep(seq uzda.Seq, body uzda.Body) {
 		if b.Code == codeContext && s.Ask != nil {
 			s.tooLong(b)
 		}
-		s.Ask, s.Turn.Broke, s.Turn.Cuts = nil, b, s.Turn.Cuts+1
+		s.Ask, s.Turn.Broke = nil, b
+		if b.Code != codeContext {
+			s.Turn.Cuts++
+		}
 	case uzda.Said:
 		s.said(seq, b)
 	case uzda.Judged:
@@ -135,6 +138,9 @@ func (s *State) said(seq uzda.Seq, b uzda.Said) {
 	counted := b.Usage.Context() > 0 // else nobody has counted, and what is known stays
 	if counted {
 		s.Size, s.Grown, s.Weighed = total, 0, 0
+		if s.Most > 0 { // it takes what it took
+			s.Most = max(s.Most, b.Usage.Context())
+		}
 	}
 	t := &s.Turn
 	next := func(n *int, on bool) {
@@ -303,7 +309,7 @@ func (s *State) end(b uzda.Ended) {
 	if s.Ask != nil {
 		s.lost()
 	}
-	until := s.Cancel
+	until, cancelled := s.Cancel, s.Cancel != 0
 	if until == 0 && s.Turn.Steps == 0 { // it ended before it asked: what began it is spent, or it would begin for ever
 		until = s.Head
 	}
@@ -313,12 +319,15 @@ func (s *State) end(b uzda.Ended) {
 	s.Turn = Turn{}
 	// What was posted before the cancel is part of what was cancelled: it is
 	// seen, but begins no turn. What came later, or joined no step, does.
-	i := 0
-	for i < len(s.Inbox) && s.Inbox[i].Seq < until {
-		s.join(s.Inbox[i].Entry)
-		i++
+	var rest []Mail
+	for _, m := range s.Inbox {
+		if m.Seq >= until || !cancelled && m.Turn && m.Seq != s.Last.Seq {
+			rest = append(rest, m)
+		} else {
+			s.join(m.Entry)
+		}
 	}
-	if s.Inbox = s.Inbox[i:]; len(s.Inbox) > 0 {
+	if s.Inbox = rest; len(s.Inbox) > 0 {
 		s.Turn = Turn{Seq: s.Inbox[0].Seq}
 	} else {
 		s.Inbox = nil

@@ -16,7 +16,8 @@ func (r *run) arm() {
 	}
 	if b, ok := r.Store.(uzda.Blobs); ok && len(r.tools) > 0 {
 		if _, taken := r.tools[outputName]; !taken {
-			r.tools[outputName] = output{journal: r.Store, blobs: b, page: page(r.limits().Output)}
+			r.tools[outputName] = output{journal: r.Store, blobs: b, page: func() int64 { return page(int(r.outMost.Load())) }}
+			r.outMost.Store(int64(r.limits().Output))
 		}
 	}
 	for name, t := range r.tools {

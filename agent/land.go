@@ -77,6 +77,9 @@ func (r *run) hold(b uzda.Body) {
 	case uzda.Verified:
 		o.Active = r.take()
 		b = o
+	case uzda.Used:
+		o.Active = r.take()
+		b = o
 	case uzda.Returned:
 		o.Active = r.take()
 		u := r.s.use(o.Result.Use)
@@ -125,11 +128,17 @@ func (r *run) abandon() {
 		}
 		left = append(left, l)
 	}
+	if r.stop["plan"] != nil && r.side != nil { // nobody knows what it cost: its hold
+		for _, h := range r.side.unpaid() {
+			left = append(left, landed{bodies: []uzda.Body{uzda.Used{For: uzda.SummaryAgent, Cost: h.Amount, Usage: uzda.Usage{AtLeast: true}, Unknown: true}},
+				settle: &uzda.Settlement{ID: h.ID, Spent: h.Amount}})
+		}
+	}
 	if r.stop["verify"] != nil && r.outOfTime() && r.s.Cancel == 0 { // recorded, so that the check does not begin again
 		left = append(left, landed{bodies: []uzda.Body{uzda.Verified{By: r.own(r.Verify.String()),
 			Blocks: uzda.Say(r.brief("The check could not be made: " + errTime.Error()))}}})
 	}
-	r.plan, r.counted.ask = planned{ask: r.s.Asks + 1}, r.s.Asks+1 // nor does one of these
+	r.plan, r.counted = planned{next: r.s.next()}, counted{next: r.s.next()} // nor does one of these
 	r.leave(errStopped)
 	r.grace = nil // what begins now is stopped anew
 	for _, l := range left {

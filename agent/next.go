@@ -99,7 +99,7 @@ func (s *State) stopped() ([]Move, bool) {
 	if why, detail := s.over(); why != "" {
 		return ending(why, detail, hintOver[why]), true
 	}
-	if t.Cuts > 0 {
+	if t.Cuts > 0 || t.Refusals > 0 {
 		if why, ok := s.broke(); ok {
 			return ending(why, t.Broke.Error, t.Broke.Hint), true
 		}

@@ -65,7 +65,7 @@ const pointerSize = 200
 type output struct {
 	journal uzda.Journal
 	blobs   uzda.Blobs
-	page    int64 // bytes at most, so that a page is never cut itself
+	page    func() int64 // bytes at most, so that a page is never cut itself
 }
 
 type outputInput struct {
@@ -126,7 +126,7 @@ func (o output) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	if in.Offset >= full.Size {
 		return uzda.Result{IsError: true, Blocks: uzda.Say(fmt.Sprintf("The output of call %s ends at byte %d.", in.Use, full.Size))}, nil
 	}
-	limit := min(or(in.Limit, outputPage), o.page)
+	limit := min(or(in.Limit, outputPage), o.page())
 	data, err := o.blobs.Get(ctx, full.Blob, in.Offset, limit+4)
 	if errors.Is(err, uzda.ErrNotFound) {
 		return uzda.Result{IsError: true, Blocks: uzda.Say("The output of call " + in.Use + " is no longer kept.")}, nil

@@ -14,32 +14,50 @@ const (
 	planAt    = 70      // percent of the budget from which on the planner is asked
 	tellAt    = 40      // percent: the model is told what is left once it is less
 	maxBudget = 320_000 // tokens: longer requests are read with little care, and dearly
-	leastOut  = 1000    // bytes: of a result, however full the window is
+	leastOut  = 1000    // bytes: of a result, however full the window is; of many at once an eighth
+	// leastWindow is the smallest window that a refusal is believed, in tokens.
+	leastWindow = 512
 )
 
-// planned is what a planner said before an ask.
-type planned struct {
-	ask int
-	uzda.Plan
+// next names a request that is to come. The number of an ask alone is not enough: a turn
+// may end before it asks.
+type next struct {
+	turn uzda.Seq
+	ask  int
 }
 
-// end says how the turn ends before ask n, nil if it goes on.
-func (p planned) end(n int) *uzda.Ended {
-	if p.ask != n {
+// next is the request to come.
+func (s *State) next() next { return next{s.Turn.Seq, s.Asks + 1} }
+
+// planned is what a planner said before a request.
+type planned struct {
+	next next
+	uzda.Plan
+	mail int        // bytes that were about to join then
+	cost uzda.Money // of what it asked beside the session
+	part bool       // not all of its edits could be made
+}
+
+// ends says how the turn ends before a request, nil if it goes on.
+func (p planned) ends(n next) *uzda.Ended {
+	if p.next != n {
 		return nil
 	}
 	return p.End
 }
 
-// weighs says whether the planner has weighed the request of ask n.
-func (p planned) weighs(n int) bool { return p.ask == n && p.Weighed != nil && p.Weighed.Total > 0 }
+// weighs says whether the planner has weighed a request as it will be.
+func (p planned) weighs(n next) bool {
+	return p.next == n && p.Weighed != nil && p.Weighed.Total > 0 && !p.part
+}
 
 // budgetOf is how many tokens requests are to stay under.
 func budgetOf(set, window int) int {
+	set = or(max(set, 0), maxBudget)
 	if window <= 0 {
-		return or(set, maxBudget)
+		return set
 	}
-	return min(or(set, maxBudget), window)
+	return min(set, window)
 }
 
 // window is how many tokens a request may have, 0 if that is not known.
@@ -58,8 +76,12 @@ func (s *State) budget() int {
 	return s.Gear.Budget
 }
 
-// wantsPlan says whether the planner is to look at the next request.
+// wantsPlan says whether the planner is to look at the next request. That of an ask that
+// was lost was looked at.
 func (s *State) wantsPlan() bool {
+	if s.Ask != nil {
+		return false
+	}
 	return s.Turn.Steps == 0 || s.Turn.Refusals > 0 || s.projected()*100 >= s.budget()*planAt
 }
 
@@ -67,16 +89,17 @@ func (s *State) wantsPlan() bool {
 // counts, or how much it takes.
 func (s *State) tooLong(b uzda.Broken) {
 	s.Turn.Refusals, s.Turn.Refused = s.Turn.Refusals+1, s.Ask.Hash
-	if b.Window > 0 {
+	if b.Window >= max(leastWindow, s.Used.Context()) { // else it speaks of something else
 		s.Most = b.Window
 	}
-	was, window, tokens := s.Ask.Tokens-s.Ask.Max, s.window(), b.Tokens
+	was, window := s.Ask.Tokens-s.Ask.Max, s.window()
+	tokens := s.inputOf(b.Tokens, was, window)
 	if tokens > 0 && tokens < window-leastReply { // it fits, but for the reply that was asked for
 		s.Turn.Refused, s.Size, s.Grown = "", tokens, 0
 		return
 	}
 	if tokens <= was && s.Used.Context() < was/2 { // it does not say, and most of it was a guess
-		tokens = window + window/50
+		tokens = min(window+window/50, 4*was)
 	}
 	if tokens <= was {
 		if b.Window == 0 && (window == 0 || window > was) { // it takes less than anybody says
@@ -92,6 +115,19 @@ func (s *State) tooLong(b uzda.Broken) {
 	s.Rate = min(max(tokens*1000/max(bytes, 1), s.Rate, rateGuess), maxRate)
 }
 
+// inputOf is what a provider's count of a refused request says of its input: some count
+// the reply that was asked for too, and some numbers cannot be meant.
+func (s *State) inputOf(tokens, was, window int) int {
+	apart := func(n int) int { return max(n-was, was-n) }
+	if less := tokens - s.Ask.Max; less > 0 && apart(less) < apart(tokens) {
+		tokens = less
+	}
+	if tokens > 16*max(was, window) {
+		return 0
+	}
+	return tokens
+}
+
 // output is how many bytes a result may have, one of n of a step: what comes in at
 // once must leave room for what is there already.
 func (s *State) output(n int) int {
@@ -101,7 +137,7 @@ func (s *State) output(n int) int {
 	}
 	rate := or(s.Rate, rateGuess)
 	free := max(s.budget()*1000/rate-s.fixed(), 0) / 2
-	return min(limit, max(free/max(n, 1), leastOut))
+	return min(limit, max(free/max(n, 1), leastOut*min(8, max(n, 1))/max(n, 1)))
 }
 
 // left tells the model what a request of tokens leaves of the budget, and what is left
@@ -135,15 +171,21 @@ func (s *State) left(tokens int) string {
 }
 
 // edits are what the plan for ask n does to the view: its bodies, and the state after them.
-func (r *run) edits(f *State, n int) ([]uzda.Body, *State) {
-	if r.plan.ask != n {
+func (r *run) edits(f *State, n next) ([]uzda.Body, *State) {
+	if r.plan.next != n {
 		return nil, f
 	}
-	bodies, g := r.plan.missed(n), f
+	bodies, g := r.plan.missed(n.ask), f
 	var made []uzda.Body
+	r.plan.part = false
 	for _, e := range r.plan.Edits {
 		if g.CanEdit(e) != nil {
+			r.plan.part = true
 			continue
+		}
+		if e.Saved != nil && e.Saved.Requests > 0 {
+			saved := *e.Saved
+			saved.Cost, e.Saved = r.plan.cost, &saved
 		}
 		made = append(made, e)
 		g = g.Fork()
@@ -151,7 +193,7 @@ func (r *run) edits(f *State, n int) ([]uzda.Body, *State) {
 	}
 	if w := r.plan.Weighed; w != nil && (f.Turn.Steps == 0 || len(made)+len(bodies) > 0 || r.plan.End != nil) {
 		weighed := *w
-		weighed.Ask = n
+		weighed.Ask = n.ask
 		bodies = append(bodies, weighed)
 	}
 	return append(bodies, made...), g
@@ -172,6 +214,19 @@ func refusedAgain(s *State) uzda.Body {
 		tooLongHint)[0].Body
 }
 
+// lastReply is where the model's last reply begins, -1 if there is none: one that was
+// paused goes on in the next message.
+func lastReply(view []uzda.Entry) int {
+	i := len(view) - 1
+	for i >= 0 && view[i].Message.Role != uzda.Assistant {
+		i--
+	}
+	for i > 0 && view[i-1].Message.Role == uzda.Assistant {
+		i--
+	}
+	return i
+}
+
 // view is what a planner sees of a state before ask n.
 func (r *run) view(s *State, n int, tail string) uzda.View {
 	v := uzda.View{Session: r.id, Ask: n, Tail: tail, Tokens: s.likely(), Used: s.Used, Counted: s.Rate > 0,
@@ -181,12 +236,7 @@ func (r *run) view(s *State, n int, tail string) uzda.View {
 		Compacted: s.Compacted, Missed: s.Missed}
 	v.Model.Window = s.window()
 	v.Entries = slices.Clone(s.View) // it is read while the loop goes on
-	for i, e := range slices.Backward(v.Entries) {
-		if e.Message.Role == uzda.Assistant {
-			v.Fixed = i
-			break
-		}
-	}
+	v.Fixed = max(lastReply(v.Entries), 0)
 	for _, m := range s.Inbox {
 		if !m.Turn || m.Seq == s.Turn.Seq {
 			v.Entries = append(v.Entries, m.Entry)
@@ -198,12 +248,13 @@ func (r *run) view(s *State, n int, tail string) uzda.View {
 
 // planFor asks the planner, beside the loop. It never fails: a planner that errs or
 // crashes plans nothing.
-func (r *run) planFor(ctx context.Context, f *State, n int, tail string) {
-	v := r.view(f, n, tail)
-	side := &side{asks: n, run: r, crew: r.crew, info: f.Gear.Model, rate: f.Rate, accounts: r.accounts(f)}
-	v.Side = side.ask
+func (r *run) planFor(ctx context.Context, f *State, n next, tail string) {
+	v := r.view(f, n.ask, tail)
+	side := &side{asks: n.ask, run: r, crew: r.crew, info: f.Gear.Model, rate: f.Rate, accounts: r.accounts(f)}
+	v.Side, r.side = side.ask, side
+	mail := f.mail()
 	r.beside(ctx, "plan", func(ctx context.Context) (l landed) {
-		l.plan = &planned{ask: n}
+		l.plan = &planned{next: n, mail: mail}
 		defer func() {
 			if p := recover(); p != nil {
 				l.plan.Plan, l.err = uzda.Plan{}, fmt.Errorf("the planner crashed: %v", p)
@@ -211,7 +262,7 @@ func (r *run) planFor(ctx context.Context, f *State, n int, tail string) {
 		}()
 		plan, err := r.Planner.Plan(ctx, v)
 		if l.err = err; err == nil {
-			l.plan.Plan = r.clean(plan)
+			l.plan.Plan, l.plan.cost = r.clean(plan), side.spent()
 		}
 		return l
 	})

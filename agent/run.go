@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -58,6 +59,9 @@ type run struct {
 	broke   error // the hold of the next ask, or of the check, did not fit
 	failed  error // the store did not take a hold
 	plan    planned
+	side    *side // of the planner in flight, or the last one
+	sides   atomic.Int64
+	outMost atomic.Int64 // bytes of a result of the step that runs
 	counted counted
 	checks  int // holds for checks, which need names
 	stuck   int // conflicts in a row that showed nothing new

@@ -6,8 +6,10 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -23,6 +25,9 @@ const (
 	leastTold     = 200    // tokens of a transcript, under which no summary is asked for
 	maxHalvings   = 2      // of a request that was refused as too long
 	aroundRequest = 200    // tokens of what stands around a transcript
+	leastSaid     = 3      // letters and digits of a summary
+	longPast      = 1000   // tokens of a request that no few words of refusal can answer
+	shortReply    = 200    // bytes of such a refusal, at most
 )
 
 // A summariser has a past told in short by a model, in as many requests as that
@@ -151,19 +156,86 @@ func (s *summariser) one(ctx context.Context, prompt string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask for a summary: %w", err)
 	}
-	text := reply.Message.String()
-	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(text), "<summary>"), "</summary>"))
+	text := answer(reply.Message.String())
 	switch stop := reply.Stop.Reason; {
 	case stop != uzda.StopEnd && stop != uzda.StopSequence:
 		return "", fmt.Errorf("the summary did not come to its end: the reply stopped with %s", cmp.Or(stop, uzda.StopUnknown))
 	case len(reply.Message.Uses()) > 0:
 		return "", errors.New("the model called a tool instead of writing a summary")
-	case text == "":
+	case !says(text, leastSaid):
 		return "", errors.New("the summary is empty")
+	case declines(text) && Estimate(prompt) >= longPast:
+		return "", errors.New("the model declined to write a summary")
 	case Estimate(text) > 2*s.words*wordTokens:
 		return "", fmt.Errorf("the summary is far longer than the %d words that were asked for", s.words)
 	}
 	return text, nil
+}
+
+// answer is what a reply says of the past: without what the model thought aloud and
+// without what only a terminal obeys.
+func answer(text string) string {
+	text = strings.TrimSpace(visible(text))
+	for before := ""; before != text; { // one may follow another
+		before = text
+		for _, tag := range [...]string{"think", "thinking", "reasoning"} {
+			text = strings.TrimSpace(without(text, "<"+tag+">", "</"+tag+">"))
+		}
+	}
+	return strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(text, "<summary>"), "</summary>"))
+}
+
+// without drops what stands between two tags, of which the first begins a line. Where
+// the text begins with one that has no end, nothing else follows.
+func without(text, begin, end string) string {
+	for from := 0; ; {
+		i := strings.Index(text[from:], begin)
+		if i < 0 {
+			return text
+		}
+		at := from + i
+		_, rest, closed := strings.Cut(text[at:], end)
+		switch line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]; {
+		case strings.TrimSpace(line) != "" || !closed && at > 0:
+			from = at + len(begin)
+		default:
+			text, from = text[:at]+rest, at
+		}
+	}
+}
+
+// says tells whether a text has so many letters and digits.
+func says(text string, least int) bool {
+	n := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n >= least
+}
+
+// Words with which a model refuses, in small letters.
+var (
+	sorries = [...]string{"i'm sorry", "i am sorry", "sorry", "i apologi", "my apologies", "unfortunately", "as an ai"}
+	refuses = [...]string{"i can't", "i cannot", "i can not", "i'm unable to", "i am unable to", "i'm not able to", "i am not able to", "i won't", "i will not", "i must decline", "i have to decline"}
+	favours = [...]string{"help", "assist", "comply", "fulfil", "with that", "with this", "that request", "this request", "your request", "do that", "do this", "summar"}
+)
+
+// declines tells whether a short text is no summary but a refusal in English. What
+// only begins like one, such as "I can't reach the host", is a summary.
+func declines(text string) bool {
+	if len(text) >= shortReply {
+		return false
+	}
+	text = strings.TrimLeft(strings.ReplaceAll(strings.ToLower(text), "’", "'"), "*_#> \"")
+	begins := func(with string) bool { return strings.HasPrefix(text, with) }
+	holds := func(part string) bool { return strings.Contains(text, part) }
+	sorry := slices.ContainsFunc(sorries[:], begins)
+	if !slices.ContainsFunc(refuses[:], begins) && !(sorry && slices.ContainsFunc(refuses[:], holds)) {
+		return false
+	}
+	return len(text) < shortReply/4 && sorry || slices.ContainsFunc(favours[:], holds)
 }
 
 // A chunk is a part of a transcript that fits one request.

@@ -101,7 +101,7 @@ func (m *making) finish() (uzda.Edited, *uzda.Missed) {
 		return uzda.Edited{}, missed("the request would not get shorter by it")
 	}
 	facts := m.past.register()
-	lost := register.Lost(facts, m.view.Head.System+"\n"+m.brief.text()+"\n"+words(m.stay)+words(m.entries[m.to+1:]))
+	lost := register.Lost(facts, m.view.Head.System+"\n"+m.brief.says()+"\n"+words(m.stay)+words(m.entries[m.to+1:]))
 	text, kept := restore(lost, m.room(after))
 	if kept > 0 {
 		m.brief.facts = text
@@ -143,7 +143,7 @@ func (d *draft) replies() bool {
 
 func (d *draft) missed(what string) func(why string) *uzda.Missed {
 	return func(why string) *uzda.Missed {
-		return &uzda.Missed{Ask: d.view.Ask, What: what, Why: uzda.Clip(why, 500)}
+		return &uzda.Missed{Ask: d.view.Ask, What: what, Why: uzda.Clip(visible(why), 500)}
 	}
 }
 

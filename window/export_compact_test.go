@@ -29,3 +29,6 @@ func Neutral(text string) string { return neutral(text) }
 // Shorten and Within cut text.
 func Shorten(text string, n int) string     { return shorten(text, n) }
 func Within(text string, tokens int) string { return within(text, tokens) }
+
+// RecordLike is text that looks like a record of ours.
+func RecordLike(summary string) string { return brief{summary: summary}.record() }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/window/register"
@@ -24,20 +25,35 @@ const (
 // lost: an eighth.
 const factsShare = 8
 
+// Weights of facts of one rank: what names a thing matters more than a number, which
+// says little without it, as in a row of a table.
+const (
+	named    = iota
+	measured // a number with a unit, a word or a fraction
+	bare
+	weights // how many there are
+)
+
+func weight(f register.Fact) int {
+	switch {
+	case f.Kind != register.Number:
+		return named
+	case strings.ContainsFunc(f.Text, unicode.IsLetter), strings.Contains(f.Norm, "."):
+		return measured
+	}
+	return bare
+}
+
 // register finds the facts of the past, in the order in which they are worth to be
-// kept: by rank, the newest first. Each is there once.
+// kept: by rank, by weight, the newest first. Each is there once.
 func (p past) register() []register.Fact {
-	var ranks [byTools + 1][]register.Fact
+	var ranks [(byTools + 1) * weights][]register.Fact
 	put := func(f register.Fact, rank int) {
-		f.Rank = rank
-		ranks[rank] = append(ranks[rank], f)
+		f.Rank = rank*weights + weight(f)
+		ranks[f.Rank] = append(ranks[f.Rank], f)
 	}
 	for _, i := range slices.Backward(p.items) {
-		text := i.text
-		if i.sort == called {
-			text = flat(text)
-		}
-		for _, f := range register.Find(text) {
+		for _, f := range register.Find(i.content()) {
 			f.From = i.source()
 			switch {
 			case i.sort == asked:
@@ -98,12 +114,10 @@ func restore(facts []register.Fact, tokens int) (text string, kept int) {
 // words are all that a model reads of messages, for the search of facts.
 func words(entries []uzda.Entry) string {
 	var b strings.Builder
+	names := map[uzda.UseID]string{}
 	for _, e := range entries {
-		for _, one := range itemsOf(uzda.Entry{Seq: e.Seq, Message: e.Message}, map[uzda.UseID]string{}) {
-			if one.sort == called {
-				one.text = flat(one.text)
-			}
-			b.WriteString(one.text + "\n")
+		for _, one := range itemsOf(uzda.Entry{Seq: e.Seq, Message: e.Message}, names) {
+			b.WriteString(one.content() + "\n")
 		}
 	}
 	return b.String()

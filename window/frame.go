@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/uzda-dev/uzda"
@@ -60,8 +61,32 @@ func (b brief) record() string {
 	return out.String()
 }
 
-// text is all that the model reads of the message.
-func (b brief) text() string { return b.message().String() }
+// says is what the model reads in the message, without the frame and without the
+// facts: only there a value is still told.
+func (b brief) says() string {
+	parts := []string{b.task.String()}
+	for _, p := range b.pins {
+		parts = append(parts, neutral(p.Title), neutral(p.Text))
+	}
+	return strings.Join(append(parts, neutral(b.summary), neutral(b.done)), "\n")
+}
+
+// isRecord says whether a block of a message that a brief made is its record.
+func isRecord(b uzda.Block) bool {
+	t, ok := b.(uzda.Text)
+	return ok && strings.HasPrefix(t.Text, recordHead) && strings.HasSuffix(t.Text, recordEnd)
+}
+
+// recordAt is where the record stands in a message that a brief made; -1: nowhere.
+// It is the last that looks like one: the task before it may hold another.
+func recordAt(m uzda.Message) int {
+	for i, b := range slices.Backward(m.Blocks) {
+		if isRecord(b) {
+			return i
+		}
+	}
+	return -1
+}
 
 // recordOf finds the summary in a message that a brief made. Only an edit puts one
 // there: what people write that looks like one is theirs.
@@ -69,35 +94,30 @@ func recordOf(e uzda.Entry) (string, bool) {
 	if e.Edit == 0 || e.Message.Role != uzda.User {
 		return "", false
 	}
-	for _, b := range e.Message.Blocks {
-		t, ok := b.(uzda.Text)
-		if !ok || !strings.HasPrefix(t.Text, recordHead) || !strings.HasSuffix(t.Text, recordEnd) {
-			continue
-		}
-		for _, tag := range [][2]string{{summaryBegin, summaryEnd}, {"<done>\n", "\n</done>"}} {
-			if _, rest, ok := strings.Cut(t.Text, tag[0]); ok {
-				text, _, _ := strings.Cut(rest, tag[1])
-				return text, true
-			}
-		}
-		return "", true
+	at := recordAt(e.Message)
+	if at < 0 {
+		return "", false
 	}
-	return "", false
+	record := e.Message.Blocks[at].(uzda.Text).Text
+	for _, tag := range [][2]string{{summaryBegin, summaryEnd}, {"<done>\n", "\n</done>"}} {
+		if _, rest, ok := strings.Cut(record, tag[0]); ok {
+			text, _, _ := strings.Cut(rest, tag[1])
+			return text, true
+		}
+	}
+	return "", true
 }
 
 // earlier takes the task and the facts out of a message that a brief made.
 func earlier(m uzda.Message) (task uzda.Blocks, facts string) {
-	before := true
-	for _, b := range m.Blocks {
-		t, ok := b.(uzda.Text)
-		switch {
-		case ok && strings.HasPrefix(t.Text, recordHead) && strings.HasSuffix(t.Text, recordEnd):
-			before = false
-		case before:
-			task = append(task, b)
-		case ok && strings.HasPrefix(t.Text, factsBegin):
+	at := recordAt(m)
+	if at < 0 {
+		return m.Blocks, ""
+	}
+	for _, b := range m.Blocks[at:] {
+		if t, ok := b.(uzda.Text); ok && strings.HasPrefix(t.Text, factsBegin) {
 			facts = strings.TrimSuffix(strings.TrimPrefix(t.Text, factsBegin), factsEnd)
 		}
 	}
-	return task, facts
+	return slices.Clip(m.Blocks[:at]), facts
 }

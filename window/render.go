@@ -3,7 +3,6 @@ package window
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -200,44 +199,6 @@ func within(text string, tokens int) string {
 		}
 	}
 	return ""
-}
-
-// ours are the names of the tags by which data is set apart.
-var ours = [...]string{"transcript", "task", "part", "record", "pinned", "summary", "done", "facts"}
-
-// neutral takes the meaning from what looks like one of our tags inside data, so
-// that nothing in it can end the data.
-func neutral(text string) string {
-	var b strings.Builder
-	for {
-		at := strings.IndexByte(text, '<')
-		if at < 0 {
-			break
-		}
-		b.WriteString(text[:at])
-		text = text[at+1:]
-		if isTag(text) {
-			b.WriteString("‹")
-		} else {
-			b.WriteByte('<')
-		}
-	}
-	if b.Len() == 0 {
-		return text
-	}
-	b.WriteString(text)
-	return b.String()
-}
-
-func isTag(text string) bool {
-	text = strings.TrimLeft(uzda.Before(text, 40), "/ \t\r\n")
-	return slices.ContainsFunc(ours[:], func(tag string) bool {
-		if len(text) < len(tag) || !strings.EqualFold(text[:len(tag)], tag) {
-			return false
-		}
-		rest := text[len(tag):]
-		return rest == "" || !(rest[0]|0x20 >= 'a' && rest[0]|0x20 <= 'z' || rest[0] == '_' || rest[0] == '-')
-	})
 }
 
 // hidesThinking says whether what a provider sent is reasoning that only it reads.

@@ -93,7 +93,10 @@ func (c *chat) command(ctx context.Context, name, more string) error {
 	return nil
 }
 
-func (c *chat) help() {
+func (c *chat) help() { fmt.Fprint(c.desk, chatHelp()) }
+
+// chatHelp is what /help says, in 80 columns.
+func chatHelp() string {
 	var b strings.Builder
 	for _, k := range chatCommands {
 		fmt.Fprintf(&b, "  /%-9s%s\n", k.name, k.says)
@@ -103,11 +106,11 @@ func (c *chat) help() {
   ` + "```" + `                         begins and ends a block of several lines
   Ctrl-J                      a line end in the message
   Up, Down                    what you said before
-  Ctrl-C                      cancels the turn; at the prompt twice: ends the chat
+  Ctrl-C                      cancels the turn; twice at rest ends the chat
   Ctrl-D                      ends the chat
 While the agent works, what you type joins at its next step.
 `)
-	fmt.Fprint(c.desk, b.String())
+	return b.String()
 }
 
 // anew begins another session with the same agent; it is opened by the first message.

@@ -121,13 +121,21 @@ func TestChatCompact(t *testing.T) { // C2 C1
 	for i := range 8 {
 		read += fmt.Sprintf(`{"calls":[{"name":"read_file","input":{"path":"long.txt","offset":%d,"limit":100}}]},`, 1+100*i)
 	}
-	s := p.chats(`{"agents":{"summary":{"loop":true,"turns":[{"text":"The file was read several times."}]}},"turns":[`+read+`{"text":"All is read."}]}`, "--session", "s")
+	s := p.chats(`{"agents":{"summary":{"loop":true,"turns":[{"text":"The file was read several times."}]}},"turns":[`+read+`{"text":"All is read."},{"text":"Nothing more."}]}`, "--session", "s")
 	s.types("/compact\r")
 	s.sees("Nothing was said yet", 1)
 	s.types("read it\r")
 	s.sees("9 steps", 1)
 	s.types("/compact\r")
 	s.sees("to take it back: uzda compact s --undo", 1)
+	s.types("/compact focus on numbers\r")
+	s.sees("/compact takes no more words", 1)
+	s.types("and now?\r")
+	s.sees("Nothing more.", 1)
+	s.sees("1 step ", 1)
+	if text := s.text(); strings.Contains(text, "clear: ") || strings.Contains(text, "compact: ") {
+		t.Errorf("what was told at once is told again:\n%s", text)
+	}
 	s.types("/context\r")
 	s.sees("Edits", 1)
 	s.types("/compact\r/quit\r")

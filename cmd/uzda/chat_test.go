@@ -200,6 +200,16 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// What /help says fits a terminal.
+func TestChatHelp(t *testing.T) {
+	t.Parallel()
+	for line := range strings.Lines(chatHelp()) {
+		if n := uzda.Columns(strings.TrimSuffix(line, "\n")); n >= 80 {
+			t.Errorf("a line of %d columns: %q", n, line)
+		}
+	}
+}
+
 // Whatever a call holds, its view stays in its frame and moves no cursor.
 func FuzzView(f *testing.F) {
 	for _, seed := range []string{"rm -rf /", "a\u202eb\x1b[2J", "сat\r\n\u0301\u0301", strings.Repeat("世", 100), "\xff\xfe", "@@ -1 +1 @@\n-a"} {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -177,6 +178,50 @@ func TestInterrupted(t *testing.T) { // L11
 		if e := p.run("resume", sig.String()[:4], "--model", "script:"+script); e.code != 0 || e.result.Answer != "Here I am." {
 			t.Fatalf("resumed: exit %d, %+v\n%s", e.code, e.result, e.errs)
 		}
+	}
+}
+
+// A summary that is asked for by hand says what it waits for; an interrupt leaves the
+// session as it was, and what a machine reads names it.
+func TestCompactInterrupted(t *testing.T) { // C3 L11
+	p := newProgram(t)
+	script := p.file("turns.json", `{"turns":[{"text":"`+strings.Repeat("Long. ", 3000)+`"},{"text":"Yes."},{"text":"Yes."},{"text":"Yes."}]}`)
+	slow := "script:" + p.file("slow.json", `{"loop":true,"turns":[{"text":"never","delay_ms":60000}]}`)
+	for _, task := range []string{"go", "on", "and on", "the last"} {
+		if e := p.run("run", "--model", "script:"+script, "--session", "s", task); e.code != 0 {
+			t.Fatalf("exit %d\n%s", e.code, e.errs)
+		}
+	}
+	before, err := p.command("show", "s", "--events").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.command("compact", "s", "--model", slow, "--output-format", "json")
+	c.Env = append(c.Env, "UZDA_CONTEXT_KEEP=1")
+	var out bytes.Buffer
+	c.Stdout = &out
+	errs, err := c.StderrPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(errs)
+	for said.Scan() && !strings.Contains(said.Text(), slow+" writes the summary") {
+	}
+	if err := c.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	for said.Scan() {
+	}
+	e := p.wait(c, &out, new(bytes.Buffer))
+	if e.code != 130 || e.result.Exit != 130 || e.result.Reason != "cancelled" || e.result.Session != "s" {
+		t.Errorf("exit %d, %+v", e.code, e.result)
+	}
+	after, err := p.command("show", "s", "--events").Output()
+	if err != nil || strings.Contains(string(after[len(before):]), `"kind":"edited"`) {
+		t.Errorf("%v: it was changed all the same:\n%s", err, after[len(before):])
 	}
 }
 

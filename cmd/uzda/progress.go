@@ -159,7 +159,7 @@ func (p *progress) edited(e editJSON) {
 	note, tokens := safe(gistOf(e)), shrunk(e.Saving)
 	head := 33 // columns before a note
 	if tokens != "" {
-		head += max(uzda.Columns(tokens), 18) + 2
+		head += max(uzda.Columns(tokens), 17) + 2
 	}
 	if head+uzda.Columns(note) <= p.room {
 		p.line(e.What, 0, tokens, note)
@@ -244,7 +244,7 @@ func (p *progress) line(what string, took time.Duration, tokens, note string) {
 	line := fmt.Sprintf("%3d  %s %7.2f s", p.steps, pad(uzda.OneLine(what, 16), 16), took.Seconds())
 	switch {
 	case tokens != "":
-		line += "  " + pad(tokens, 18) + "  "
+		line += "  " + pad(tokens, 17) + "  "
 	case note != "":
 		line += "  "
 	}

@@ -92,6 +92,18 @@ func (t *tally) any() bool { return t.fits != [maxTerms]uint8{} }
 // all says whether each of the first n terms is there.
 func (t *tally) all(n int) bool { return !slices.Contains(t.fits[:n], 0) }
 
+// join adds what another text has, as if both were one.
+func (t *tally) join(o *tally) {
+	if !o.any() {
+		return
+	}
+	for i, f := range o.fits {
+		t.fits[i] = uint8(min(int(t.fits[i])+int(f), math.MaxUint8))
+	}
+	t.pairs |= o.pairs
+	t.size += o.size
+}
+
 // count looks through a text.
 func (q *query) count(text string) (t tally) {
 	var before, here uint32 // the terms at the place before, and at this one
@@ -179,7 +191,7 @@ func (q *query) window(text string, c *corpus, most int) (from, to int) {
 		}
 	})
 	const slight = 100 // many of one are a little better than one
-	best, middle := -1.0, len(text)/2
+	best, middle := -1.0, 0
 	for i := range hits {
 		var seen uint32
 		sum, end := 0.0, hits[i].end

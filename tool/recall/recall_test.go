@@ -190,8 +190,8 @@ func TestSearch(t *testing.T) {
 		"40817810099910004312": "[13] message",
 		"订单":                   "[15.1] result of fetch",
 		"3月3日":                 "[15.1] result",
-		"from invoices":        "[5] your call 5.1 of run_query",
-		"/srv/data":            "[5] your call 5.2 of shell",
+		"from invoices":        `[5.1] result of run_query {"sql":"select *\nfrom invoices"}`, // by its call
+		"/srv/data":            "[5.2] result of shell",
 		"no retries":           "[3] message",
 		`"5"`:                  "Nothing earlier",
 		"4821":                 "Nothing earlier", // digits are found whole

@@ -51,6 +51,7 @@ type part struct {
 type call struct {
 	name    string
 	input   json.RawMessage
+	labels  []uzda.Label
 	started bool
 	closed  bool
 }
@@ -176,7 +177,7 @@ func (w *walker) said(seq uzda.Seq, b uzda.Said) []part {
 	}
 	for i, u := range b.Message.Uses() {
 		id := useID(seq, i+1)
-		w.calls[id] = &call{name: u.Name, input: u.Input}
+		w.calls[id] = &call{name: u.Name, input: u.Input, labels: u.Labels}
 		out = append(out, part{seq: seq, use: id, what: called, tool: u.Name, input: u.Input, text: plain(u.Input) + u.Raw, labels: u.Labels})
 	}
 	return out
@@ -210,9 +211,10 @@ func (w *walker) close(seq uzda.Seq, res uzda.ToolResult) []part {
 	return []part{resultPart(seq, c, res)}
 }
 
+// resultPart has the labels of the call too, since it is shown with it.
 func resultPart(seq uzda.Seq, c *call, res uzda.ToolResult) part {
 	p := part{seq: seq, use: res.Use, what: returned, tool: c.name, input: c.input, blocks: res.Blocks, text: res.Blocks.String(),
-		labels: uzda.Union(res.Labels, labelsOf(res.Blocks)...), full: res.Full, effect: res.Effect}
+		labels: uzda.Union(uzda.Union(res.Labels, labelsOf(res.Blocks)...), c.labels...), full: res.Full, effect: res.Effect}
 	if res.IsError {
 		if p.failed = res.Code; p.failed == "" {
 			p.failed = uzda.CodeFailed

@@ -15,7 +15,11 @@ func Lost(facts []Fact, text string) []Fact {
 	var lines *lines
 	var lost []Fact
 	for _, f := range facts {
-		if f.Kind == Decision {
+		if f.Norm == "" { // written by a stranger
+			if !strings.Contains(text, f.Text) {
+				lost = append(lost, f)
+			}
+		} else if f.Kind == Decision {
 			if lines == nil {
 				lines = split(text)
 			}
@@ -26,7 +30,7 @@ func Lost(facts []Fact, text string) []Fact {
 			if !lines.have(words) {
 				lost = append(lost, f)
 			}
-		} else if !s.kept[f.Norm] && !s.kept[turned(f)] {
+		} else if !s.kept[f.Norm] && !s.kept[cmp.Or(turned(f), f.Norm)] {
 			lost = append(lost, f)
 		}
 	}
@@ -66,7 +70,7 @@ func (l *lines) have(words string) bool {
 		at = append(at, l.of[word])
 	}
 	if len(at) == 0 {
-		return true
+		return false
 	}
 	rare := slices.MinFunc(at, func(a, b []int) int { return cmp.Compare(len(a), len(b)) })
 	for _, n := range rare[:min(len(rare), 200)] {

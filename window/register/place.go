@@ -142,7 +142,9 @@ func (s *scanner) keepPaths(p string) {
 			break
 		}
 		p = p[at+1:]
-		s.kept[strings.TrimSuffix(p, "/")] = true
+		if end := strings.TrimSuffix(p, "/"); end != "" {
+			s.kept[end] = true
+		}
 	}
 }
 
