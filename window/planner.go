@@ -39,6 +39,8 @@ const (
 	worthTidying = 0.05
 	// worthRenewing is what a summary must save: it costs requests too.
 	worthRenewing = 0.20
+	// fewSteps are too few for a summary to pay: a brief by code does for them.
+	fewSteps = 3
 	// worthAnything is what a brief by code alone must save, over the budget.
 	worthAnything = 0.05
 	// largeShare is the share over which one result is shortened.
@@ -278,10 +280,25 @@ func (p Planner) vain(d *draft) string {
 	case d.heavy() && d.renewedBefore() && !v.Forced:
 		return "system prompt and tools take over half of the budget, and the rest was summarised before"
 	}
+	if n := p.lasts(d); n < fewSteps && !v.Forced {
+		return fmt.Sprintf("a summary would make room for %d steps like the last ones", n)
+	}
 	if spare := p.spare(d); spare < worthRenewing && !v.Forced {
 		return fmt.Sprintf("a summary would save %.0f %% of the budget at most", 100*max(spare, 0))
 	}
 	return ""
+}
+
+// lasts is for how many steps like those in the view a summary makes room.
+func (p Planner) lasts(d *draft) int {
+	replies := 0
+	for _, e := range d.entries {
+		if e.Message.Role == uzda.Assistant {
+			replies++
+		}
+	}
+	step := d.between(min(1, len(d.entries)), len(d.entries)) / max(replies, 1)
+	return (int(HardAt*float64(d.budget)) - p.expected(d, *d)) / max(step, 1)
 }
 
 // spare is about the share of the budget that a summary saves at most: all but what

@@ -9,10 +9,16 @@ import (
 // ShortenPosts leaves head and tail of what people posted after the last reply for turns
 // that are over: a message that was too long for the model would else be in the way of
 // every later one. turn is the message that began the running turn, 0 where none runs;
-// large is the size in estimated tokens over which a message is shortened. It reports
-// false where there is nothing to do.
+// large is the size in estimated tokens that all of them may have; one that is over
+// its share is shortened. It reports false where there is nothing to do.
 func ShortenPosts(view []uzda.Entry, turn uzda.Seq, large int, tools []uzda.ToolSpec) (uzda.Edited, bool) {
-	edit := uzda.Edited{What: uzda.MoveClear, Only: true}
+	edit, n := uzda.Edited{What: uzda.MoveClear, Only: true}, 0
+	for i := range view {
+		if loose(view, i, turn) {
+			n++
+		}
+	}
+	large /= max(n, 1)
 	for i := range view {
 		if !loose(view, i, turn) || sizeOf(view[i].Message) <= large {
 			continue
@@ -51,7 +57,11 @@ func shortPost(e uzda.Entry, large int, tools []uzda.ToolSpec) (uzda.Entry, bool
 	if _, ok := specOf(tools, recallName); ok {
 		back = fmt.Sprintf(`; %s {"query":"%d"}`, recallName, e.Seq)
 	}
-	middle := fmt.Sprintf("\n[%d of %d%s%s]\n", len(text)-len(head)-len(tail), len(text), putAway, back)
-	e.Edit, e.Message.Items, e.Message.Blocks = 0, nil, append(uzda.Say(head+middle+tail, labels...), rest...)
+	whole := wholeSize(uzda.ToolResult{Blocks: e.Message.Blocks})
+	short := fmt.Sprintf("%s\n[%d of %d%s%s]\n%s", head, len(text)-len(head)-len(tail), len(text), putAway, back, tail)
+	if whole > 0 { // it was shortened before, and there are more of them now
+		short = fmt.Sprintf("[%d of %d%s%s]", whole, whole, putAway, back)
+	}
+	e.Edit, e.Message.Items, e.Message.Blocks = 0, nil, append(uzda.Say(short, labels...), rest...)
 	return e, sizeOf(e.Message) < size
 }
