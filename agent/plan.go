@@ -89,12 +89,13 @@ func (s *State) wantsPlan() bool {
 // counts, or how much it takes.
 func (s *State) tooLong(b uzda.Broken) {
 	s.Turn.Refusals, s.Turn.Refused = s.Turn.Refusals+1, s.Ask.Hash
-	if b.Window >= max(leastWindow, s.Used.Context()) { // else it speaks of something else
-		s.Most = b.Window
+	if b.Window > 0 && b.Window < max(leastWindow, s.Used.Context()) { // it speaks of something else
+		b.Window, b.Tokens = 0, 0
 	}
+	s.Most = or(b.Window, s.Most)
 	was, window := s.Ask.Tokens-s.Ask.Max, s.window()
 	tokens := s.inputOf(b.Tokens, was, window)
-	if tokens > 0 && tokens < window-leastReply { // it fits, but for the reply that was asked for
+	if tokens > 0 && tokens < window-leastReply && window-tokens < s.Ask.Max { // it fits, but for the reply that was asked for
 		s.Turn.Refused, s.Size, s.Grown = "", tokens, 0
 		return
 	}

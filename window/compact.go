@@ -119,7 +119,7 @@ func (m *making) finish() (uzda.Edited, *uzda.Missed) {
 func (m *making) room(after draft) int {
 	free := max(m.target()-after.tokens(), m.budget/leastFor)
 	room := int(float64(min(free, m.budget/factsShare)) / m.factor)
-	return min(room, m.head+m.sum-after.head-after.sum-1) - aroundMessage - Estimate(factsBegin+factsEnd)
+	return min(room, (m.head+m.sum-after.head-after.sum-1)/2) - aroundMessage - Estimate(factsBegin+factsEnd)
 }
 
 func (m *making) why(facts, lost, kept int) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/uzda-dev/uzda"
+	"github.com/uzda-dev/uzda/window/register"
 )
 
 // Compact is one move by itself, as a plan makes it.
@@ -32,3 +33,11 @@ func Within(text string, tokens int) string { return within(text, tokens) }
 
 // RecordLike is text that looks like a record of ours.
 func RecordLike(summary string) string { return brief{summary: summary}.record() }
+
+// Facts are those of one result of a tool, in the order in which they are kept.
+func Facts(tool, text string) []register.Fact {
+	return past{items: []item{{sort: result, use: "1.1", tool: tool, text: text}}}.register()
+}
+
+// Content is the text of a result in which its facts are.
+func Content(tool, text string) string { return item{sort: result, tool: tool, text: text}.content() }

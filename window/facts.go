@@ -19,53 +19,94 @@ const (
 	decided
 	byAgent
 	byTools
+	inTables // of numbers
 )
 
 // factsShare is the part of the budget that facts take at most which a summary has
 // lost: an eighth.
 const factsShare = 8
 
-// Weights of facts of one rank: what names a thing matters more than a number, which
-// says little without it, as in a row of a table.
-const (
-	named    = iota
-	measured // a number with a unit, a word or a fraction
-	bare
-	weights // how many there are
-)
-
-func weight(f register.Fact) int {
+// rank is that of a fact of an item; table are the numbers of its tables.
+func (i item) rank(f register.Fact, table map[string]bool) int {
 	switch {
-	case f.Kind != register.Number:
-		return named
-	case strings.ContainsFunc(f.Text, unicode.IsLetter), strings.Contains(f.Norm, "."):
-		return measured
+	case i.sort == asked:
+		return byPeople
+	case i.sort == result && bare(f) && table[f.Norm]:
+		return inTables
+	case i.sort == result:
+		return byTools
+	case f.Kind == register.Decision:
+		return decided
 	}
-	return bare
+	return byAgent
+}
+
+// bare says whether a fact is a number and nothing else.
+func bare(f register.Fact) bool {
+	return f.Kind == register.Number && !strings.ContainsFunc(f.Text, unicode.IsLetter)
+}
+
+// rows are the numbers that stand in a row of a table with an id, by their Norm: they
+// say little without it.
+func rows(text string) map[string]bool {
+	out := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if !row(line) {
+			continue
+		}
+		facts := register.Find(line)
+		if !slices.ContainsFunc(facts, func(f register.Fact) bool { return f.Kind == register.ID }) {
+			continue
+		}
+		for _, f := range facts {
+			if bare(f) {
+				out[f.Norm] = true
+			}
+		}
+	}
+	return out
+}
+
+// row says whether a line may be one of a table: three fields at least, and no JSON.
+func row(line string) bool {
+	const marks = 2 // between fields
+	if line = strings.TrimLeft(line, " \t"); line == "" || strings.IndexByte("{[\"", line[0]) >= 0 {
+		return false
+	}
+	return slices.ContainsFunc([]string{"\t", ";", "|", ","}, func(mark string) bool { return strings.Count(line, mark) >= marks })
 }
 
 // register finds the facts of the past, in the order in which they are worth to be
-// kept: by rank, by weight, the newest first. Each is there once.
+// kept: by rank, the newest first, of one message what names things before bare
+// numbers. The numbers of tables come last. Each is there once.
 func (p past) register() []register.Fact {
-	var ranks [(byTools + 1) * weights][]register.Fact
+	var ranks [inTables + 1][]register.Fact
 	put := func(f register.Fact, rank int) {
-		f.Rank = rank*weights + weight(f)
-		ranks[f.Rank] = append(ranks[f.Rank], f)
+		f.Rank = rank
+		ranks[rank] = append(ranks[rank], f)
 	}
 	for _, i := range slices.Backward(p.items) {
-		for _, f := range register.Find(i.content()) {
-			f.From = i.source()
+		text := i.content()
+		facts := register.Find(text)
+		slices.SortStableFunc(facts, func(a, b register.Fact) int {
 			switch {
-			case i.sort == asked:
-				put(f, byPeople)
-			case f.Kind == register.Decision && i.sort == result: // what a file or a page says was not decided here
-			case f.Kind == register.Decision:
-				put(f, decided)
-			case i.sort == result:
-				put(f, byTools)
-			default:
-				put(f, byAgent)
+			case bare(a) == bare(b):
+				return 0
+			case bare(a):
+				return 1
 			}
+			return -1
+		})
+		var table map[string]bool
+		if i.sort == result {
+			table = rows(text)
+		}
+		for _, f := range facts {
+			if f.Kind == register.Decision && i.sort == result { // what a file or a page says was not decided here
+				continue
+			}
+			f.From = i.source()
+			put(f, i.rank(f, table))
 		}
 	}
 	for _, text := range p.facts {

@@ -149,29 +149,15 @@ func (d *draft) fixedPart() int {
 	return d.head
 }
 
-// force makes for a person the move that leaves least: a summary, where it promises
-// more than the moves that cost no request.
+// force makes for a person a summary, however much room there is, and then the moves
+// that cost no request; without a summary only those.
 func (p Planner) force(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	p.shorten(d)
-	tidy := p.tidied(*d)
-	if expected := p.expected(d, tidy); expected < tidy.tokens() {
-		next := *d
-		renewed := p.renew(ctx, &next, plan)
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("compact session %s: %w", d.view.Session, err)
-		}
-		if next = p.tidied(next); renewed && next.tokens() < tidy.tokens() {
-			*d = next
-			return nil
-		}
-		if renewed {
-			plan.Missed = append(plan.Missed, uzda.Missed{Ask: d.view.Ask, What: uzda.MoveCompact, Why: "the summary made no more room than the other moves"})
-		}
-	} else if len(tidy.edits) == 0 {
-		plan.Missed = append(plan.Missed, uzda.Missed{Ask: d.view.Ask, What: uzda.MoveCompact,
-			Why: fmt.Sprintf("a summary would make nothing smaller: the request has %d tokens", d.tokens())})
+	p.renew(ctx, d, plan)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("compact session %s: %w", d.view.Session, err)
 	}
-	*d = tidy
+	*d = p.tidied(*d)
 	return nil
 }
 
@@ -280,10 +266,14 @@ func (p Planner) vain(d *draft) string {
 	case d.heavy() && d.renewedBefore() && !v.Forced:
 		return "system prompt and tools take over half of the budget, and the rest was summarised before"
 	}
-	if n := p.lasts(d); n < fewSteps && !v.Forced {
+	if n := p.lasts(d); n < fewSteps && 5*d.scaled(d.head) > d.budget && !v.Forced {
 		return fmt.Sprintf("a summary would make room for %d steps like the last ones", n)
 	}
-	if spare := p.spare(d); spare < worthRenewing && !v.Forced {
+	least := worthRenewing
+	if v.Forced {
+		least = 1e-6
+	}
+	if spare := p.spare(d); spare < least {
 		return fmt.Sprintf("a summary would save %.0f %% of the budget at most", 100*max(spare, 0))
 	}
 	return ""

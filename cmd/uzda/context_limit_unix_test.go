@@ -110,7 +110,13 @@ func TestFixedPartOverTheThreshold(t *testing.T) {
 			l := newLongWork(t, setup{window: 24_000, budget: 8000}, readsAll(20))
 			l.docs(20, 400)
 			l.file("reader.md", "---\ndescription: Reads documents.\ntools: [Read, recall]\n---\n"+doc(1, head))
-			l.ends(l.say("Read all documents."), 0, "All is read.")
+			if e := l.say("Read all documents."); head > 30_000 { // no move could keep that budget
+				if e.code != 2 || !strings.Contains(e.errs, "system prompt") || len(l.turns()) > 0 {
+					t.Errorf("exit %d after %d requests: %s", e.code, len(l.turns()), e.errs)
+				}
+			} else {
+				l.ends(e, 0, "All is read.")
+			}
 			if l.summaries > 1 || l.refused() > 0 {
 				t.Errorf("%d requests for summaries, want one at most; %d refused; edits %v", l.summaries, l.refused(), moves(l.events("s")))
 			}
