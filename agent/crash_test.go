@@ -328,8 +328,8 @@ func (c clearer) Plan(ctx context.Context, v uzda.View) (uzda.Plan, error) {
 	if c.asks {
 		by := script.Model{Agents: map[string]script.Agent{"summary": {Turns: []script.Turn{{Text: "so far"}}}}}
 		reply, err := v.Side(ctx, by, &uzda.Request{Agent: uzda.SummaryAgent, Max: 10, Ask: 1})
-		if err != nil { //nolint:nilerr // it is what the plan says
-			return uzda.Plan{Missed: []uzda.Missed{{What: uzda.MoveCompact, Why: err.Error()}}}, nil
+		if err != nil {
+			return uzda.Plan{Missed: []uzda.Missed{{What: uzda.MoveCompact, Why: err.Error()}}}, nil //nolint:nilerr // it is what the plan says
 		}
 		if v.Fixed == 0 {
 			return uzda.Plan{}, nil

@@ -161,7 +161,7 @@ func TestRetention(t *testing.T) {
 			t.Errorf("dropping at %v left %d of %d: nothing was cut", share, drop.in, drop.needs)
 		}
 	}
-	if with, without := at("compact", 0.25), at("compact, no register", 0.25); with.in <= without.in {
+	if with, without := at("compact", 0.5), at("compact, no register", 0.5); with.in <= without.in {
 		t.Errorf("%d facts with a register, %d without", with.in, without.in)
 	}
 	var md, svg bytes.Buffer
