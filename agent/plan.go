@@ -15,7 +15,8 @@ const (
 	tellAt    = 40      // percent: the model is told what is left once it is less
 	maxBudget = 320_000 // tokens: longer requests are read with little care, and dearly
 	leastOut  = 1000    // bytes: of a result, however full the window is; of many at once an eighth
-	// leastWindow is the smallest window that a refusal is believed, in tokens.
+	// leastWindow is the smallest window that a refusal is believed without a count of
+	// the request beside it, in tokens.
 	leastWindow = 512
 )
 
@@ -89,11 +90,13 @@ func (s *State) wantsPlan() bool {
 // counts, or how much it takes.
 func (s *State) tooLong(b uzda.Broken) {
 	s.Turn.Refusals, s.Turn.Refused = s.Turn.Refusals+1, s.Ask.Hash
-	if b.Window > 0 && b.Window < max(leastWindow, s.Used.Context()) { // it speaks of something else
+	was := s.Ask.Tokens - s.Ask.Max
+	near := b.Tokens > was/8 && b.Tokens/8 < was
+	if b.Window > 0 && (b.Window < s.Used.Context() || b.Window < leastWindow && !near) { // it speaks of something else
 		b.Window, b.Tokens = 0, 0
 	}
 	s.Most = or(b.Window, s.Most)
-	was, window := s.Ask.Tokens-s.Ask.Max, s.window()
+	window := s.window()
 	tokens := s.inputOf(b.Tokens, was, window)
 	if tokens > 0 && tokens < window-leastReply && window-tokens < s.Ask.Max { // it fits, but for the reply that was asked for
 		s.Turn.Refused, s.Size, s.Grown = "", tokens, 0

@@ -283,6 +283,6 @@ func (a *adviser) items() {
 	case facts > record:
 		a.add(facts, "a stronger model for summaries (context.model) keeps more of them itself", "facts that the summary had lost")
 	case a.share(record+facts) >= largeSummary:
-		a.add((record+facts)/2, "begin a new session for what comes next, or hand over", "the summary of what was before")
+		a.add((record+facts)/2, "begin a new session for what comes next", "the summary of what was before")
 	}
 }

@@ -46,7 +46,7 @@ func newDraft(v uzda.View) *draft {
 		d.factor, d.over, _ = calibrate(v.Tokens, all)
 	}
 	if v.Refused && v.Model.Window > d.tokens() { // it was over the window, whatever was counted
-		d.factor, d.over = float64(v.Model.Window)/float64(all), 0
+		d.factor, d.over = min(float64(v.Model.Window)/float64(all), 4*d.factor), 0
 	}
 	d.budget = max(cmp.Or(max(v.Budget, 0), max(v.Model.Window, 0), d.tokens()), 1)
 	return d
