@@ -22,7 +22,7 @@ type Agent struct {
 	Mode       string   // permission mode, for gates and for people
 	Unattended bool     // nobody can be asked: what would ask is denied
 	Planner    Planner  // nil: the view is edited by people only
-	Budget     int      // tokens that requests are to stay under, for the planner; 0: see Budget
+	Budget     int      // tokens that requests are to stay under, for the planner; 0: the window, at most 320,000
 	Verify     Verifier // nil: the end is not checked
 	MayBeMute  bool     // an empty reply is an answer
 }

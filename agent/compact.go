@@ -72,12 +72,11 @@ func (b *byHand) plan(ctx context.Context, mayAsk bool) (plan uzda.Plan, err err
 			plan, err = uzda.Plan{}, fmt.Errorf("the planner crashed: %v", p)
 		}
 	}()
-	now := *b.s // with what the session would go on with
+	now := *b.s // for the model that it would go on with; what that is told is what it was told last
 	if g := b.gear(); g.Model.ID != now.Gear.Model.ID {
-		now.Most, now.Used, now.Gear = 0, uzda.Usage{}, g
-	} else {
-		now.Gear = g
+		now.Most, now.Used, now.Gear.Model = 0, uzda.Usage{}, g.Model
 	}
+	now.Gear.Budget = budgetOf(b.Budget, now.Gear.Model.Window)
 	v := b.view(&now, now.Asks+1, "")
 	v.Forced, v.Missed = true, 0
 	side := &side{asks: v.Ask, run: b.run, crew: b.crew, info: now.Gear.Model, rate: now.Rate, accounts: b.purses(&now), took: b.took}

@@ -231,21 +231,28 @@ func lastReply(view []uzda.Entry) int {
 	return i
 }
 
-// view is what a planner sees of a state before ask n.
-func (r *run) view(s *State, n int, tail string) uzda.View {
-	v := uzda.View{Session: r.id, Ask: n, Tail: tail, Tokens: s.likely(), Used: s.Used, Counted: s.Rate > 0,
+// Window is what a planner sees of a session before ask n, without its journal and
+// without a model to ask.
+func (s *State) Window(id uzda.SessionID, n int, tail string) uzda.View {
+	v := uzda.View{Session: id, Ask: n, Tail: tail, Tokens: s.likely(), Used: s.Used, Counted: s.Rate > 0,
 		Turn:  s.Turn.Seq,
 		Head:  uzda.Head{Model: s.Gear.Model.ID, System: s.Gear.System, Tools: s.Gear.Tools, Params: s.Gear.Params},
 		Model: s.Gear.Model, Budget: s.budget(), First: s.Turn.Steps == 0, Refused: s.Turn.Refused != "",
 		Compacted: s.Compacted, Missed: s.Missed}
 	v.Model.Window = s.window()
-	v.Entries = slices.Clone(s.View) // it is read while the loop goes on
+	v.Entries = slices.Clone(s.View) // it may be read while the loop goes on
 	v.Fixed = max(lastReply(v.Entries), 0)
 	for _, m := range s.Inbox {
 		if !m.Turn || m.Seq == s.Turn.Seq {
 			v.Entries = append(v.Entries, m.Entry)
 		}
 	}
+	return v
+}
+
+// view is what the planner sees of a state before ask n.
+func (r *run) view(s *State, n int, tail string) uzda.View {
+	v := s.Window(r.id, n, tail)
 	v.Events = func(ctx context.Context) iter.Seq2[uzda.Event, error] { return r.Store.Read(ctx, r.id, 0) }
 	return v
 }

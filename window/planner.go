@@ -161,9 +161,8 @@ func (p Planner) force(ctx context.Context, d *draft, plan *uzda.Plan) error {
 	return nil
 }
 
-// expected is about the size of the request after a summary, and after the moves of
-// tidy on what it leaves.
-func (p Planner) expected(d *draft, tidy draft) int {
+// expected is about the size of the request after a summary.
+func (p Planner) expected(d *draft) int {
 	if !d.replies() {
 		return d.tokens()
 	}
@@ -174,8 +173,8 @@ func (p Planner) expected(d *draft, tidy draft) int {
 	if at == 0 {
 		return d.tokens()
 	}
-	n := d.scaled(d.head) + d.over + tidy.between(at, len(tidy.entries)) + min(d.between(0, 1), d.budget/taskShare)
-	return n + d.scaled(cmp.Or(p.Words, 500)/4)
+	n := d.scaled(d.head) + d.over + d.between(at, len(d.entries)) + min(d.between(0, 1), d.budget/taskShare)
+	return n + p.summarySize(d)
 }
 
 // tidied is the draft after the moves that cost no request.
@@ -288,7 +287,7 @@ func (p Planner) lasts(d *draft) int {
 		}
 	}
 	step := d.between(min(1, len(d.entries)), len(d.entries)) / max(replies, 1)
-	return (int(HardAt*float64(d.budget)) - p.expected(d, *d)) / max(step, 1)
+	return (int(HardAt*float64(d.budget)) - p.expected(d)) / max(step, 1)
 }
 
 // spare is about the share of the budget that a summary saves at most: all but what
@@ -296,11 +295,13 @@ func (p Planner) lasts(d *draft) int {
 func (p Planner) spare(d *draft) float64 {
 	n := d.scaled(d.head) + d.over + d.between(d.fixed, len(d.entries))
 	if d.fixed > 0 {
-		n += min(d.between(0, 1), d.budget/5)
+		n += min(d.between(0, 1), d.budget/taskShare)
 	}
-	n += d.scaled(cmp.Or(p.Words, 500) / 2)
-	return float64(d.tokens()-n) / float64(d.budget)
+	return float64(d.tokens()-n-p.summarySize(d)) / float64(d.budget)
 }
+
+// summarySize is about what a summary takes: most are half as long as they may be.
+func (p Planner) summarySize(d *draft) int { return d.scaled(cmp.Or(p.Words, 500) / 2) }
 
 // move makes one move that renews the view, and records what came to nothing.
 func (p Planner) move(ctx context.Context, d *draft, plan *uzda.Plan, what string, alone bool) bool {
@@ -323,13 +324,10 @@ func (p Planner) move(ctx context.Context, d *draft, plan *uzda.Plan, what strin
 
 // overBudget ends a turn for a budget that no move could keep.
 func overBudget(w uzda.Weighed, fixed, budget int) *uzda.Ended {
-	sum, parts := 0, []string(nil)
-	for _, it := range largest(w, &sum) {
-		parts = append(parts, fmt.Sprintf("%s %s", it.Name, thousands(it.Tokens)))
-	}
+	_, parts := largest(w)
 	return &uzda.Ended{
 		Outcome: uzda.ConfigError.Outcome(), Reason: uzda.ConfigError,
-		Detail: fmt.Sprintf("system prompt and tools alone take %s tokens, more than the budget of %s: %s", thousands(fixed), thousands(budget), strings.Join(parts, ", ")),
+		Detail: fmt.Sprintf("system prompt and tools alone take %s tokens, more than the budget of %s: %s", thousands(fixed), thousands(budget), parts),
 		Hint:   "raise the budget (--context-budget), offer fewer tools or shorten the instructions",
 	}
 }
@@ -337,21 +335,18 @@ func overBudget(w uzda.Weighed, fixed, budget int) *uzda.Ended {
 // TooLarge ends a turn whose system prompt and tools alone take over half the window:
 // it could only go wrong.
 func TooLarge(w uzda.Weighed) *uzda.Ended {
-	sum, parts := 0, []string(nil)
-	for _, it := range largest(w, &sum) {
-		parts = append(parts, fmt.Sprintf("%s %s", it.Name, thousands(it.Tokens)))
-	}
+	sum, parts := largest(w)
 	return &uzda.Ended{
 		Outcome: uzda.ConfigError.Outcome(), Reason: uzda.ConfigError,
 		Detail: fmt.Sprintf("system prompt and tools alone take %s of the %s tokens of the model's window, over half: %s",
-			thousands(sum), thousands(w.Window), strings.Join(parts, ", ")),
+			thousands(sum), thousands(w.Window), parts),
 		Hint: "offer fewer tools, shorten the instructions, or use a model with a larger window; if the window is larger than this, set models.NAME.window",
 	}
 }
 
-// largest lists the parts that every request begins with, the largest first, and
-// adds all of them up.
-func largest(w uzda.Weighed, sum *int) []uzda.Weight {
+// largest adds up the parts that every request begins with, and lists them, the
+// largest first.
+func largest(w uzda.Weighed) (sum int, list string) {
 	var all []uzda.Weight
 	for _, it := range w.Items {
 		switch it.Name {
@@ -362,7 +357,7 @@ func largest(w uzda.Weighed, sum *int) []uzda.Weight {
 		default:
 			continue
 		}
-		*sum += it.Tokens
+		sum += it.Tokens
 	}
 	slices.SortStableFunc(all, func(a, b uzda.Weight) int { return cmp.Compare(b.Tokens, a.Tokens) })
 	const most = 6
@@ -373,7 +368,11 @@ func largest(w uzda.Weighed, sum *int) []uzda.Weight {
 		}
 		all = append(all[:most:most], left)
 	}
-	return all
+	parts := make([]string, len(all))
+	for i, w := range all {
+		parts[i] = w.Name + " " + thousands(w.Tokens)
+	}
+	return sum, strings.Join(parts, ", ")
 }
 
 // exhausted ends a turn whose next request no move makes small enough.

@@ -48,8 +48,7 @@ type contextJSON struct {
 // filled weighs the last request of a session, with what has joined since.
 func (w *work) filled(ctx context.Context, id uzda.SessionID, s *agent.State) (contextJSON, error) {
 	r := contextJSON{Advice: []window.Advice{}, Prefix: []window.Change{}}
-	v := uzda.View{Session: id, Entries: s.View, Used: s.Used, Model: s.Gear.Model, Budget: s.Gear.Budget,
-		Head: uzda.Head{Model: s.Gear.Model.ID, System: s.Gear.System, Tools: s.Gear.Tools, Params: s.Gear.Params}}
+	ask, tail := 0, ""
 	prefix := window.Prefix{Prices: w.prices}
 	for e, err := range w.store.Read(ctx, id, 0) {
 		if err != nil {
@@ -57,15 +56,10 @@ func (w *work) filled(ctx context.Context, id uzda.SessionID, s *agent.State) (c
 		}
 		prefix.Event(e)
 		if b, ok := e.Body.(uzda.Asked); ok {
-			v.Ask, v.Tail = b.Ordinal, b.Tail
+			ask, tail = b.Ordinal, b.Tail
 		}
 	}
-	if s.Most > 0 { // a refusal has shown that it takes no more
-		v.Model.Window = min(cmp.Or(v.Model.Window, s.Most), s.Most)
-	}
-	if v.Model.Window > 0 {
-		v.Budget = min(v.Budget, v.Model.Window)
-	}
+	v := s.Window(id, ask, tail)
 	r.Weighed = window.Weigh(v)
 	r.Advice = append(r.Advice, window.Advise(v, r.Weighed)...)
 	r.Prefix = append(r.Prefix, prefix.Changes()...)

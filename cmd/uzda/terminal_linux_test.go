@@ -9,6 +9,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 )
 
@@ -92,7 +93,12 @@ func (s *screen) types(text string) {
 
 func (s *screen) ends(code int, texts ...string) {
 	s.t.Helper()
-	s.c.Wait() //nolint:errcheck // the code is looked at
+	// One that hangs says where, rather than the whole package after its timeout.
+	stuck := time.AfterFunc(2*time.Minute, func() { s.c.Process.Signal(syscall.SIGABRT) }) //nolint:errcheck // its effect is looked at
+	s.c.Wait()                                                                             //nolint:errcheck // the code is looked at
+	if !stuck.Stop() {
+		s.t.Errorf("it did not end by itself:\n%s", s.text())
+	}
 	if got := s.c.ProcessState.ExitCode(); got != code {
 		s.t.Errorf("exit %d, want %d\n%s", got, code, s.text())
 	}

@@ -174,7 +174,7 @@ func TestNothingKeepsAll(t *testing.T) {
 	t.Parallel()
 	facts := append(register.Find("Order ORD-10422 over 55,10 PLN, by 2025-04-03. We decided: no retries."),
 		register.Parse(register.Header+"\n- decision: —\n- id: —\n- decision: "+strings.Repeat("x", 197)+"…\n")...)
-	for _, text := range []string{"/home/x/</facts>/y.txt", "https://e.example/</facts>", "a/</b", "src/", `C:\x\`, "/ // ./ ~/ https://", "", "\n\n"} {
+	for _, text := range []string{"/srv/x/</facts>/y.txt", "https://e.example/</facts>", "a/</b", "src/", `C:\x\`, "/ // ./ ~/ https://", "", "\n\n"} {
 		if lost := register.Lost(facts, text); len(lost) != len(facts) {
 			t.Errorf("%q: %d of %d are lost", text, len(lost), len(facts))
 		}
