@@ -33,14 +33,9 @@ func (t *Tree) Sizes() []string {
 		if s.Lines > maxFile {
 			faults = append(faults, fmt.Sprintf("%s: %d lines, want at most %d; split it by noun", s.Path, s.Lines, maxFile))
 		}
-		for _, d := range s.AST.Decls {
-			f, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			from, to := t.line(f.Pos()), t.line(f.End())
-			if n := to - from + 1; n > maxFunction {
-				faults = append(faults, fmt.Sprintf("%s:%d: function %s has %d lines, want at most %d", s.Path, from, f.Name.Name, n, maxFunction))
+		for _, f := range t.functions(s) {
+			if f.Lines > maxFunction {
+				faults = append(faults, fmt.Sprintf("%s: function %s has %d lines, want at most %d", f.Where, f.Name, f.Lines, maxFunction))
 			}
 		}
 	}
@@ -78,40 +73,47 @@ func (t *Tree) Names() []string {
 // Comments returns the exported names without a comment.
 func (t *Tree) Comments() []string {
 	var faults []string
+	t.exported(func(s *Source, pos token.Pos, name string, said bool) {
+		if !said {
+			faults = append(faults, fmt.Sprintf("%s:%d: %s has no comment; say its shape, units and errors", s.Path, t.line(pos), name))
+		}
+	})
+	return faults
+}
+
+// exported visits the names that other packages see, and tells whether a comment
+// stands with each. Methods that are [obvious] are left out unless they have one.
+func (t *Tree) exported(visit func(s *Source, pos token.Pos, name string, said bool)) {
 	for _, s := range t.Code {
 		if s.Test || s.Generated || s.AST.Name.Name == "main" {
 			continue
 		}
-		fault := func(pos token.Pos, name string) {
-			faults = append(faults, fmt.Sprintf("%s:%d: %s has no comment; say its shape, units and errors", s.Path, t.line(pos), name))
-		}
 		for _, d := range s.AST.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if d.Doc == nil && d.Name.IsExported() && !slices.Contains(obvious, d.Name.Name) && exportedReceiver(d) {
-					fault(d.Pos(), d.Name.Name)
+				if d.Name.IsExported() && exportedReceiver(d) && (d.Doc != nil || !slices.Contains(obvious, d.Name.Name)) {
+					visit(s, d.Pos(), d.Name.Name, d.Doc != nil)
 				}
 			case *ast.GenDecl:
-				undocumented(d, fault)
+				declared(d, func(pos token.Pos, name string, said bool) { visit(s, pos, name, said) })
 			}
 		}
 	}
-	return faults
 }
 
-// undocumented reports names that neither their group nor they have a comment.
-// A type of a group needs its own.
-func undocumented(d *ast.GenDecl, fault func(token.Pos, string)) {
+// declared visits the exported names of a declaration. The comment of a group is
+// enough for its values, not for its types.
+func declared(d *ast.GenDecl, visit func(pos token.Pos, name string, said bool)) {
 	for _, spec := range d.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			if spec.Name.IsExported() && spec.Doc == nil && spec.Comment == nil && (d.Doc == nil || d.Lparen.IsValid()) {
-				fault(spec.Pos(), spec.Name.Name)
+			if spec.Name.IsExported() {
+				visit(spec.Pos(), spec.Name.Name, spec.Doc != nil || spec.Comment != nil || d.Doc != nil && !d.Lparen.IsValid())
 			}
 		case *ast.ValueSpec:
 			for _, n := range spec.Names {
-				if n.IsExported() && d.Doc == nil && spec.Doc == nil && spec.Comment == nil {
-					fault(n.Pos(), n.Name)
+				if n.IsExported() {
+					visit(n.Pos(), n.Name, d.Doc != nil || spec.Doc != nil || spec.Comment != nil)
 				}
 			}
 		}

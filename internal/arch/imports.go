@@ -78,6 +78,7 @@ var Rules = []Rule{
 
 	// internal: each the part named for it.
 	{Dir: "internal/testsum/cmd", Ours: []string{"internal/testsum"}},
+	{Dir: "internal/arch/cmd", Ours: []string{"internal/arch"}},
 	{Dir: "internal/schema", Parts: []string{
 		"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6",
 	}},
