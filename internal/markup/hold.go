@@ -61,15 +61,6 @@ func (s *Screen) Add(fresh string) (show string) {
 // Held is what was not passed on.
 func (s *Screen) Held() string { return string(s.held) }
 
-// Hold says how many bytes at the end of text, the text so far from its
-// beginning, may be the beginning of markup. [Screen] does the same for a stream,
-// looking at each byte once.
-func Hold(text string) int {
-	var s Screen
-	s.Add(text)
-	return len(s.held)
-}
-
 // What wholeBegins says of the beginning of a text.
 const (
 	unclear = iota

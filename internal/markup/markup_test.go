@@ -159,8 +159,9 @@ func TestScreen(t *testing.T) {
 		"": 0, "a": 0, "a ": 1, "a <": 2, "{": 1, `{"na`: 4, `{"nb`: 0, `{"title"`: 0, `{"name": "x"}`: 13, "```json\n{": 9, "```go": 0, "```": 3, "`": 1, "`a": 0,
 		"[TOOL": 5, "[1": 0, `[{"n`: 4, "x<｜tool▁c": len("<｜tool▁c"),
 	} {
-		if got := markup.Hold(text); got != want {
-			t.Errorf("Hold(%q) = %d, want %d", text, got, want)
+		var s markup.Screen
+		if s.Add(text); len(s.Held()) != want {
+			t.Errorf("of %q, %q is held, want %d bytes", text, s.Held(), want)
 		}
 	}
 }
@@ -192,9 +193,6 @@ func check(t *testing.T, text string) {
 		}
 		if shown+s.Held() != text {
 			t.Errorf("%q in steps of %d: %q was shown, %q held", text, step, shown, s.Held())
-		}
-		if step > len(text) && markup.Hold(text) != len(s.Held()) {
-			t.Errorf("Hold(%q) = %d, a screen holds %d", text, markup.Hold(text), len(s.Held()))
 		}
 	}
 }
