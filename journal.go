@@ -1,6 +1,7 @@
 package uzda
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,8 @@ func (b *Busy) Error() string {
 }
 
 // A Store is what sessions run on. A store may also be a [Ledger], [Blobs], a
-// [Keeper], [Resident], a [Lister], a [Rebuilder], a [Verifier], a [Waiter] and an io.Closer.
+// [Keeper], [Resident], a [Lister], a [Rebuilder], a [Verifier], a [Waiter], a
+// [Remover], a [Sizer], a [Shrinker] and an io.Closer.
 type Store interface {
 	Journal
 	Leaser
@@ -221,6 +223,9 @@ type SessionInfo struct {
 	Steps   int       `json:"steps"`
 	Tokens  int       `json:"tokens"`
 	Cost    Money     `json:"cost_usd"`
+	// Size is what its events take and the blobs that they name, in bytes; those that
+	// sessions share count in each. A store adds it up (see [Line.Size]); 0: it does not.
+	Size int64 `json:"bytes,omitempty"`
 }
 
 // Note takes an event into the index.
@@ -236,7 +241,7 @@ func (s *SessionInfo) Note(e Event) {
 		s.Model = b.Model.ID
 	case Posted:
 		if s.Title == "" {
-			s.Title = Clip(oneLine(b.Blocks.String()), 80)
+			s.Title = Clip(oneLine(cmp.Or(b.Blocks.Words(), b.Blocks.String())), 80)
 		}
 		if s.Status != "running" && s.Status != "waiting" {
 			s.Status, s.Reason = "ready", ""

@@ -164,6 +164,18 @@ func (bs Blocks) String() string {
 	return strings.Join(parts, "\n")
 }
 
+// Words returns the text blocks that nobody else may have written, joined by
+// newlines: of a message what its author says, without what came along.
+func (bs Blocks) Words() string {
+	var own Blocks
+	for _, b := range bs {
+		if !slices.ContainsFunc(b.Marks(), func(l Label) bool { return l.Kind == Untrusted }) {
+			own = append(own, b)
+		}
+	}
+	return own.String()
+}
+
 // Size is the size in bytes of what a model reads of blocks. Media count as 6,000,
 // about 1,500 tokens, whatever their own size.
 func (bs Blocks) Size() (n int) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"time"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -25,8 +26,22 @@ func (j *Files) put(data []byte) (string, error) {
 	hash := uzda.Hash(data)
 	path := j.blob(hash)
 	dir := filepath.Dir(path)
-	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
-		return hash, j.disk.syncDir(dir) // another process may have put it just now
+	if info, err := os.Stat(path); err == nil {
+		if info.Size() == int64(len(data)) && j.now().Sub(info.ModTime()) < uzda.BlobFresh {
+			return hash, j.disk.syncDir(dir) // another process may have put it just now
+		}
+		// It may be swept right now.
+		unlock, err := j.disk.lock(context.Background(), j.sweepLock())
+		if err != nil {
+			return "", fmt.Errorf("store a blob: %w", err)
+		}
+		defer unlock()
+		if info, err := os.Stat(path); err == nil && info.Size() == int64(len(data)) {
+			if err := os.Chtimes(path, time.Time{}, j.now()); err != nil {
+				return "", fmt.Errorf("date a blob: %w", err)
+			}
+			return hash, j.disk.syncDir(dir)
+		}
 	}
 	if _, err := os.Stat(dir); missing(err) {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -38,6 +53,9 @@ func (j *Files) put(data []byte) (string, error) {
 	}
 	if err := j.disk.replace(path, data, true); err != nil {
 		return "", fmt.Errorf("store a blob of %d bytes: %w", len(data), err)
+	}
+	if err := os.Chtimes(path, time.Time{}, j.now()); err != nil {
+		return "", fmt.Errorf("date a blob: %w", err)
 	}
 	return hash, nil
 }

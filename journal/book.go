@@ -2,6 +2,7 @@ package journal
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -25,13 +26,18 @@ type entry struct {
 	Reserve []uzda.Hold       `json:"reserve,omitempty"`
 	Settle  []uzda.Settlement `json:"settle,omitempty"`
 	Claim   []uzda.Claim      `json:"claim,omitempty"`
+	Drop    []uzda.SessionID  `json:"drop,omitempty"` // sessions that were removed
 }
 
-func (e entry) empty() bool { return len(e.Reserve)+len(e.Settle)+len(e.Claim) == 0 }
+func (e entry) empty() bool { return len(e.Reserve)+len(e.Settle)+len(e.Claim)+len(e.Drop) == 0 }
 
-// apply makes all of an entry's changes or none. Settlements come first: what
+// apply makes all of an entry's changes or none; only a drop, which stands alone
+// in its entry, is not taken back. Settlements come first: what
 // they free is there for what is reserved. It returns how to take them back.
 func (b *book) apply(e entry) (undo func(), err error) {
+	for _, id := range e.Drop {
+		b.drop(id)
+	}
 	var done []func()
 	undo = func() {
 		for i := len(done) - 1; i >= 0; i-- {
@@ -125,6 +131,15 @@ func (b *book) reserve(h uzda.Hold) (undo func(), err error) {
 	b.move(h, 0, h.Amount)
 	b.open[h.ID] = h
 	return func() { b.move(h, 0, -h.Amount); back() }, nil
+}
+
+// drop forgets what a session alone has. What it held of others' accounts stays
+// held there, as that of an ask that was lost.
+func (b *book) drop(id uzda.SessionID) {
+	own := func(name string) bool { return id.Owns(name) }
+	maps.DeleteFunc(b.accounts, func(name string, _ *account) bool { return own(name) })
+	maps.DeleteFunc(b.open, func(name string, _ uzda.Hold) bool { return own(name) })
+	maps.DeleteFunc(b.closed, func(name string, _ struct{}) bool { return own(name) })
 }
 
 func (b *book) move(h uzda.Hold, settled, held uzda.Money) {

@@ -32,6 +32,7 @@ type file struct {
 	noted  mark // how far info goes
 	loaded bool // the index was looked for
 	saved  int64
+	gone   int64         // how far the list of removed sessions was read
 	torn   int64         // how long the file was when a failed write could not be taken back; 0 if none
 	news   chan struct{} // closed by the next append; nil while nobody waits
 }
@@ -71,7 +72,7 @@ func (f *file) append(ctx context.Context, at uzda.At, bodies []uzda.Body) ([]uz
 	if err != nil {
 		return nil, err
 	}
-	e := entry{at.Reserve, at.Settle, at.Claim}
+	e := entry{Reserve: at.Reserve, Settle: at.Settle, Claim: at.Claim}
 	if e.empty() {
 		err = f.write(p)
 	} else {
@@ -89,6 +90,7 @@ type pending struct {
 	mark
 	last   int64
 	buf    []byte
+	size   int64 // as uzda.SessionInfo counts it
 	fresh  []uzda.Event
 	result []uzda.Event // with the first event in place of a repeated input
 	ids    map[string]uzda.Seq
@@ -122,6 +124,7 @@ func (f *file) seal(epoch int64, bodies []uzda.Body) (*pending, error) {
 		p.last = p.end
 		n := len(p.buf)
 		p.buf = line.Append(p.buf)
+		p.size += line.Size()
 		p.mark = mark{p.end + int64(len(p.buf)-n), e.Seq, line.Link}
 		p.fresh, p.result = append(p.fresh, e), append(p.result, e)
 	}
@@ -164,6 +167,7 @@ func (f *file) commit(p *pending) {
 		for _, e := range p.fresh {
 			f.info.Note(e)
 		}
+		f.info.Size += p.size
 		f.noted = p.mark
 	}
 	f.prev, f.mark, f.last = f.mark, p.mark, p.last
@@ -192,6 +196,9 @@ func (f *file) wake() {
 // refresh reads what others appended since, and mends what a crash left. The
 // caller holds the lock.
 func (f *file) refresh() error {
+	if err := f.renew(); err != nil {
+		return err
+	}
 	f.load()
 	r, err := os.OpenFile(f.path, os.O_RDWR, 0)
 	if missing(err) {

@@ -53,6 +53,8 @@ var (
 	_ uzda.Rebuilder = (*Files)(nil)
 	_ uzda.Verifier  = (*Files)(nil)
 	_ uzda.Waiter    = (*Files)(nil)
+	_ uzda.Remover   = (*Files)(nil)
+	_ uzda.Sizer     = (*Files)(nil)
 )
 
 // Folders inside the folder.
@@ -70,6 +72,7 @@ const (
 	extCheck  = ".check"
 	extIndex  = ".index"
 	extTorn   = ".torn"
+	extGone   = ".gone" // the events of a session that is being removed
 )
 
 // cached is how many sessions a handle remembers the ends of.
@@ -112,6 +115,7 @@ func OpenFiles(dir string, o FilesOptions) (*Files, error) {
 		return nil, fmt.Errorf("open journals in %s: %w", dir, err)
 	}
 	f.disk.sweep()
+	f.finish()
 	return f, nil
 }
 

@@ -64,7 +64,10 @@ func (f *file) load() {
 		return
 	}
 	f.mark, f.last, f.ids = mark{x.End, x.Head, x.Link}, x.Last, x.IDs
-	f.info, f.noted, f.saved = x.Info, mark{end: x.Noted.End, head: x.Noted.Head}, x.End
+	f.saved = x.End
+	if x.Info.Size > 0 { // else an older program made it, which did not count bytes
+		f.info, f.noted = x.Info, mark{end: x.Noted.End, head: x.Noted.Head}
+	}
 }
 
 // save writes the index.
@@ -107,6 +110,7 @@ func (f *file) note(ctx context.Context) error {
 			return err
 		}
 		f.info.Note(e)
+		f.info.Size += l.Size()
 		f.noted = mark{end: f.noted.end + int64(len(raw)), head: e.Seq}
 	}
 	return f.save()

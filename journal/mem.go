@@ -25,7 +25,7 @@ type Mem struct {
 
 	mu       sync.Mutex // of all but what is inside a session
 	sessions map[uzda.SessionID]*memory
-	blobs    map[string][]byte
+	blobs    map[string]memBlob
 	book     *book
 }
 
@@ -42,7 +42,13 @@ var (
 	_ uzda.Rebuilder = (*Mem)(nil)
 	_ uzda.Verifier  = (*Mem)(nil)
 	_ uzda.Waiter    = (*Mem)(nil)
+	_ uzda.Remover   = (*Mem)(nil)
 )
+
+type memBlob struct {
+	data []byte
+	put  time.Time
+}
 
 // memory is a session in memory.
 type memory struct {
@@ -50,6 +56,7 @@ type memory struct {
 	events []uzda.Event // only grows: what readers hold of it stays as it is
 	link   string       // of the last event
 	line   uzda.Line    // room for the next
+	sealed int64        // bytes of the last append
 	ids    map[string]uzda.Seq
 	info   uzda.SessionInfo
 	kept   []byte
@@ -120,7 +127,7 @@ func (m *Mem) Append(ctx context.Context, id uzda.SessionID, at uzda.At, bodies 
 	}
 	repeats, err := s.seal(m, at.Epoch, bodies)
 	if err == nil {
-		err = m.count(entry{at.Reserve, at.Settle, at.Claim})
+		err = m.count(entry{Reserve: at.Reserve, Settle: at.Settle, Claim: at.Claim})
 	}
 	if err != nil {
 		undo()
@@ -129,6 +136,7 @@ func (m *Mem) Append(ctx context.Context, id uzda.SessionID, at uzda.At, bodies 
 	for _, e := range s.events[old:] {
 		s.info.Note(e)
 	}
+	s.info.Size += s.sealed
 	if s.news != nil && len(s.events) > old {
 		close(s.news)
 		s.news = nil
@@ -143,6 +151,7 @@ func (m *Mem) Append(ctx context.Context, id uzda.SessionID, at uzda.At, bodies 
 // returns: the first event in its place.
 func (s *memory) seal(m *Mem, epoch int64, bodies []uzda.Body) (repeats []uzda.Event, err error) {
 	now := m.now()
+	s.sealed = 0
 	for i, b := range bodies {
 		input := uzda.InputID(b)
 		if seq, ok := s.ids[input]; ok && input != "" {
@@ -156,6 +165,7 @@ func (s *memory) seal(m *Mem, epoch int64, bodies []uzda.Body) (repeats []uzda.E
 		if err := s.line.Seal(&e, m.put); err != nil {
 			return nil, err
 		}
+		s.sealed += s.line.Size()
 		if s.events, s.link = append(s.events, e), s.line.Link; cap(s.line.Body) > uzda.LongString {
 			s.line.Body = nil
 		}
@@ -312,19 +322,23 @@ func (m *Mem) put(data []byte) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.blobs == nil {
-		m.blobs = map[string][]byte{}
+		m.blobs = map[string]memBlob{}
 	}
-	if _, ok := m.blobs[hash]; !ok {
-		m.blobs[hash] = bytes.Clone(data)
+	b, ok := m.blobs[hash]
+	if !ok {
+		b.data = bytes.Clone(data)
 	}
+	b.put = m.now()
+	m.blobs[hash] = b
 	return hash, nil
 }
 
 // Get implements uzda.Blobs.
 func (m *Mem) Get(_ context.Context, hash string, off, n int64) ([]byte, error) {
 	m.mu.Lock()
-	data, ok := m.blobs[hash]
+	b, ok := m.blobs[hash]
 	m.mu.Unlock()
+	data := b.data
 	if !ok {
 		return nil, fmt.Errorf("blob %.12s: %w", hash, uzda.ErrNotFound)
 	}
@@ -403,7 +417,7 @@ func (m *Mem) Rebuild(context.Context) (int, error) {
 	n := 0
 	for _, s := range m.all() {
 		s.mu.Lock()
-		info := uzda.SessionInfo{ID: s.info.ID}
+		info := uzda.SessionInfo{ID: s.info.ID, Size: s.info.Size}
 		for _, e := range s.events {
 			info.Note(e)
 		}
@@ -423,17 +437,17 @@ func (m *Mem) Verify(ctx context.Context, report func(uzda.SessionID, uzda.Seq, 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		link := ""
-		for _, e := range m.events(s.info.ID, 0) {
+		id, link := s.name(), ""
+		for _, e := range m.events(id, 0) {
 			again := e
 			line, err := uzda.Seal(&again, func(data []byte) (string, error) { return uzda.Hash(data), nil })
 			switch {
 			case err != nil:
-				report(s.info.ID, e.Seq, err)
+				report(id, e.Seq, err)
 			case again.Sum != e.Sum:
-				report(s.info.ID, e.Seq, fmt.Errorf("the body of event %d (%s) was changed after it was appended", e.Seq, e.Body.Kind()))
+				report(id, e.Seq, fmt.Errorf("the body of event %d (%s) was changed after it was appended", e.Seq, e.Body.Kind()))
 			case e.Prev != link:
-				report(s.info.ID, e.Seq, fmt.Errorf("event %d does not follow the one before", e.Seq))
+				report(id, e.Seq, fmt.Errorf("event %d does not follow the one before", e.Seq))
 			}
 			link = line.Link
 		}

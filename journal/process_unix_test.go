@@ -49,6 +49,8 @@ func child(job, dir, n string) error {
 		return killed(st, n)
 	case "holder":
 		return holder(st)
+	case "remover":
+		return remover(st)
 	}
 	return fmt.Errorf("no such job")
 }

@@ -86,8 +86,14 @@ func own(l uzda.Line) uzda.Line {
 
 // look brings f up to date where its file has changed.
 func (f *file) look(ctx context.Context) error {
+	if err := f.renew(); err != nil {
+		return err
+	}
 	info, err := os.Stat(f.path)
 	if missing(err) {
+		if f.end > 0 {
+			f.reset()
+		}
 		return nil
 	}
 	if err != nil {

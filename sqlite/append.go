@@ -296,6 +296,7 @@ func (a *appending) store(c *conn, head uzda.Seq) error {
 			}
 		}
 		a.tip.info.Note(e)
+		a.tip.info.Size += line.Size()
 		a.tip.head, a.tip.link = e.Seq, line.Link
 	}
 	if head == 0 {

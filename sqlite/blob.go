@@ -21,7 +21,12 @@ const (
 // Put stores data, if it is not there yet.
 func (db *DB) Put(ctx context.Context, data []byte) (string, error) {
 	hash := uzda.Hash(data)
-	err := db.write(ctx, len(data), func(c *conn) error { return db.putBlob(c, hash, data) })
+	err := db.write(ctx, len(data), func(c *conn) error {
+		if err := db.touch(c, hash); err != nil {
+			return err
+		}
+		return db.putBlob(c, hash, data)
+	})
 	if err != nil {
 		return "", db.fault(fmt.Sprintf("put a blob of %d bytes into", len(data)), err)
 	}

@@ -198,7 +198,7 @@ func TestRebuild(t *testing.T) {
 		t.Errorf("list %+v", before)
 	}
 	if err := db.Exec(`DELETE FROM session WHERE session = 'two'; DELETE FROM input; UPDATE session SET title = 'wrong', head = 2;
-		INSERT INTO session SELECT tenant, 'ghost', 7, link, agent, parent, model, title, status, reason, created, updated, steps, tokens, cost FROM session`); err != nil {
+		INSERT INTO session SELECT tenant, 'ghost', 7, link, agent, parent, model, title, status, reason, created, updated, steps, tokens, cost, bytes FROM session`); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := db.Rebuild(ctx); n != 3 || err != nil {

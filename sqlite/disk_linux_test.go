@@ -46,12 +46,37 @@ func TestFullDisk(t *testing.T) {
 	}
 	_, err := db.Put(ctx, make([]byte, 8<<20))
 	storage(t, err, "disk")
+	epoch, err := db.Acquire(ctx, "two", "test")
+	if err == nil {
+		_, err = db.Remove(ctx, "two", epoch)
+	}
+	if err != nil && !errors.Is(err, uzda.ErrNotFound) {
+		storage(t, err, "disk")
+	}
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
 	add(t, db, "one", note("there is room"))
 	if n := len(read(t, db, "one")); n != acked+1 {
 		t.Errorf("%d events after there was room, want %d", n, acked+1)
+	}
+	sound(t, db)
+	// On a disk that is full again a little room is enough to remove what makes more.
+	if err := os.WriteFile(filler, make([]byte, 512<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for full = nil; full == nil; acked++ {
+		_, full = db.Append(ctx, "two", uzda.At{Head: uzda.AnyHead}, uzda.Noted{Text: strings.Repeat("x", 4000)})
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	remove(t, db, "one")
+	for range 10 {
+		add(t, db, "two", uzda.Noted{Text: strings.Repeat("x", 4000)})
+	}
+	if err := db.Shrink(ctx); err != nil {
+		storage(t, err, "shrink store", "disk")
 	}
 	sound(t, db)
 	if _, err := sqlite.Open(filepath.Join(dir, "none", "x")); !errors.Is(err, os.ErrNotExist) {

@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -17,6 +19,15 @@ func OpenLater(path string, o Options, more ...string) (*DB, error) {
 		steps = append(steps, migration{version: n, name: fmt.Sprintf("%04d_later", n), sql: sql})
 	}
 	return open(path, o, steps)
+}
+
+// OpenEarlier opens a store as a program would that knows only some migrations.
+func OpenEarlier(path string, o Options, version int) (*DB, error) {
+	steps, err := migrations()
+	if err != nil {
+		return nil, err
+	}
+	return open(path, o, steps[:version])
 }
 
 // Exec runs SQL on the connection that writes, in a transaction of its own.
@@ -62,4 +73,17 @@ func Lock(t testing.TB, dir, name string) bool {
 		_ = k.drop()
 	}
 	return ok
+}
+
+// Plans says how SQLite looks for what was appended after a row.
+func (db *DB) Plans() (plans []string, err error) {
+	for _, query := range []string{sqlNewEvents, sqlBodies} {
+		err = errors.Join(err, db.write(context.Background(), 0, func(c *conn) error {
+			return c.each("EXPLAIN QUERY PLAN "+query, []any{int64(1), "default"}, func(row []driver.Value) error {
+				plans = append(plans, text(row[3]))
+				return nil
+			})
+		}))
+	}
+	return plans, err
 }

@@ -46,7 +46,8 @@ func (db *DB) fault(doing string, err error) error {
 	case errors.As(err, &known), errors.As(err, &taken), errors.As(err, &busy),
 		errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
 		errors.Is(err, uzda.ErrConflict), errors.Is(err, uzda.ErrFenced), errors.Is(err, uzda.ErrNotFound),
-		errors.Is(err, uzda.ErrTooLarge), errors.Is(err, uzda.ErrBudget), errors.Is(err, errBad):
+		errors.Is(err, uzda.ErrTooLarge), errors.Is(err, uzda.ErrBudget), errors.Is(err, uzda.ErrChild),
+		errors.Is(err, uzda.ErrInUse), errors.Is(err, errBad):
 		return err
 	}
 	wrong, hint := err.Error(), ""

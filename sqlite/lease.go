@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -20,6 +22,9 @@ const (
 	// of a process that has ended, whatever the tenant
 	sqlBury = `UPDATE lease SET until = 0 WHERE lock = ? AND until <> 0`
 
+	// of this handle; with the session, since a search by lock alone reads all leases
+	sqlLetGo = `UPDATE lease SET until = 0 WHERE tenant = ? AND session = ? AND lock = ? AND until <> 0`
+
 	sqlRelease = `UPDATE lease SET until = 0 WHERE tenant = ? AND session = ? AND epoch = ?`
 )
 
@@ -34,7 +39,7 @@ func (db *DB) Acquire(ctx context.Context, id uzda.SessionID, holder string) (ep
 	if err != nil {
 		return 0, db.fault(doing, err)
 	}
-	dead := ""
+	dead, before := "", db.expect(id)
 	err = db.write(ctx, 0, func(c *conn) error {
 		row, err := c.one(sqlLease, db.o.Tenant, string(id))
 		if err != nil {
@@ -56,9 +61,14 @@ func (db *DB) Acquire(ctx context.Context, id uzda.SessionID, holder string) (ep
 		_, err = c.exec(sqlAcquire, db.o.Tenant, string(id), epoch, holder, lock, micros(now), micros(now.Add(db.o.LeaseTTL)))
 		return err
 	})
+	var busy *uzda.Busy
+	if errors.As(err, &busy) && !before {
+		db.lost(id, 0)
+	}
 	if err != nil {
 		return 0, db.fault(doing, err)
 	}
+	db.won(id, epoch)
 	if dead != "" {
 		db.locks.remove(dead)
 	}
@@ -112,8 +122,12 @@ func (db *DB) letGo() error {
 	var err error
 	if name := db.locks.held(); name != "" {
 		err = db.write(context.Background(), 0, func(c *conn) error {
-			_, err := c.exec(sqlBury, name)
-			return err
+			for _, id := range db.leases() { // here: all that was acquired before is noted
+				if _, err := c.exec(sqlLetGo, db.o.Tenant, string(id), name); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 	}
 	_ = db.locks.close(err != nil) // the end of the process frees it in any case
@@ -133,10 +147,49 @@ func (db *DB) Renew(ctx context.Context, id uzda.SessionID, epoch int64) error {
 
 // Release ends the lease. One that is no longer ours is left alone.
 func (db *DB) Release(ctx context.Context, id uzda.SessionID, epoch int64) error {
-	return db.lease(ctx, "release", id, epoch, func(c *conn) (int64, error) {
+	err := db.lease(ctx, "release", id, epoch, func(c *conn) (int64, error) {
 		_, err := c.exec(sqlRelease, db.o.Tenant, string(id), epoch)
 		return 1, err
 	})
+	if err == nil {
+		db.lost(id, epoch)
+	}
+	return err
+}
+
+// expect notes that a lease is about to be taken, and says whether one of the session
+// was noted before: a write may be stored though it was reported as failed.
+func (db *DB) expect(id uzda.SessionID) (before bool) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	_, before = db.mine[id]
+	if !before {
+		db.mine[id] = 0
+	}
+	return before
+}
+
+// won notes a lease.
+func (db *DB) won(id uzda.SessionID, epoch int64) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.mine[id] = max(db.mine[id], epoch)
+}
+
+// lost forgets a lease, unless there is a later one.
+func (db *DB) lost(id uzda.SessionID, epoch int64) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.mine[id] <= epoch {
+		delete(db.mine, id)
+	}
+}
+
+// leases are the sessions that this handle may have leases of.
+func (db *DB) leases() []uzda.SessionID {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return slices.Collect(maps.Keys(db.mine))
 }
 
 func (db *DB) lease(ctx context.Context, what string, id uzda.SessionID, epoch int64, change func(c *conn) (int64, error)) error {

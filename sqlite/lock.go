@@ -82,6 +82,27 @@ func (l *locks) graves() []*lock {
 	return out
 }
 
+// others says whether another handle that runs sessions lives.
+func (l *locks) others() bool {
+	files, err := os.ReadDir(l.dir)
+	if err != nil {
+		return false
+	}
+	own := l.held()
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), ".lock")
+		if !ok || name == own {
+			continue
+		}
+		file, free := l.grab(name)
+		if !free {
+			return true
+		}
+		_ = file.Unlock()
+	}
+	return false
+}
+
 // remove removes the file of a process that has ended. What a process has
 // locked, or is about to, stays: see try.
 func (l *locks) remove(name string) {

@@ -16,7 +16,7 @@ import (
 
 var record = flag.Bool("record", false, "write the store of this version to testdata as SQL text")
 
-// TestRecord writes testdata/v1.sql, when the schema gets a new version: then
+// TestRecord writes testdata/v2.sql, when the schema gets a new version: then
 // the name here changes, and the older recordings stay.
 func TestRecord(t *testing.T) {
 	if !*record {
@@ -54,7 +54,7 @@ func TestRecord(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("testdata/v1.sql", []byte(dump(t, path)), 0o600); err != nil {
+	if err := os.WriteFile("testdata/v2.sql", []byte(dump(t, path)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -85,7 +85,7 @@ func dump(t *testing.T, path string) string {
 		return out
 	}
 	var b strings.Builder
-	b.WriteString("-- A store as the first version made it: go test ./sqlite -run TestRecord -record\n")
+	b.WriteString("-- A store as version 2 made it: go test ./sqlite -run TestRecord -record\n")
 	fmt.Fprintf(&b, "PRAGMA journal_mode = WAL;\nPRAGMA user_version = %s;\nPRAGMA application_id = %s;\n",
 		strs("PRAGMA user_version")[0], strs("PRAGMA application_id")[0])
 	for _, table := range strs("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
@@ -97,6 +97,9 @@ func dump(t *testing.T, path string) string {
 		for _, row := range strs("SELECT " + strings.Join(quoted, " || ', ' || ") + " FROM " + table) {
 			fmt.Fprintf(&b, "INSERT INTO %s VALUES (%s);\n", table, row)
 		}
+	}
+	for _, index := range strs("SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name") {
+		b.WriteString(index + ";\n")
 	}
 	return b.String()
 }

@@ -54,6 +54,9 @@ func migrations() ([]migration, error) {
 func (db *DB) prepare(ctx context.Context, steps []migration) (c *conn, err error) {
 	_, statErr := os.Stat(db.path)
 	fresh := db.path != Memory && errors.Is(statErr, fs.ErrNotExist)
+	if fresh && db.o.AsIs {
+		return nil, db.broken("open", "there is none", "open it without AsIs, which makes it", statErr)
+	}
 	if info, err := os.Stat(db.path + "-wal"); err == nil && info.Size() > 0 {
 		// Closing a connection that may write would move the log into the file,
 		// also if the file is refused: look with one that cannot.
@@ -81,6 +84,9 @@ func (db *DB) ready(ctx context.Context, c *conn, fresh bool, steps []migration)
 	if err != nil {
 		return err
 	}
+	if db.o.AsIs && version < len(steps) {
+		return db.broken("open", "it is older than this program, and is to stay as it is", "open it without AsIs, which upgrades it", errOlder)
+	}
 	if fresh { // before the log is made, which gets the same mode
 		if err := os.Chmod(db.path, 0o600); err != nil {
 			return err
@@ -93,6 +99,11 @@ func (db *DB) ready(ctx context.Context, c *conn, fresh bool, steps []migration)
 	}
 	if err := db.useLog(ctx, c); err != nil {
 		return err
+	}
+	if version > 0 && version < len(steps) {
+		if err := db.drift(ctx, c, steps[:version]); err != nil {
+			return err
+		}
 	}
 	if version < len(steps) {
 		if err := db.upgrade(ctx, c, version, steps); err != nil {
@@ -142,6 +153,7 @@ func (db *DB) version(ctx context.Context, c *conn, steps []migration) (int, err
 var (
 	errForeign = errors.New("not a store of Uzda")
 	errNewer   = errors.New("a newer schema")
+	errOlder   = errors.New("an older schema")
 	errDrift   = errors.New("the schema is not the one of its version")
 )
 

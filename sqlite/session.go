@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	infoColumns = `session, agent, parent, model, title, status, reason, head, created, updated, steps, tokens, cost`
+	infoColumns = `session, agent, parent, model, title, status, reason, head, created, updated, steps, tokens, cost, bytes`
 
 	sqlInfo = `SELECT ` + infoColumns + ` FROM session WHERE tenant = ? AND session = ?`
 	sqlList = `SELECT ` + infoColumns + ` FROM session WHERE tenant = ? ORDER BY updated DESC, session`
 
 	sqlInsertSession = `INSERT OR REPLACE INTO session
-		(tenant, session, head, link, status, reason, updated, steps, tokens, cost, agent, parent, model, title, created)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		(tenant, session, head, link, status, reason, updated, steps, tokens, cost, bytes, agent, parent, model, title, created)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 	// What every append changes.
-	sqlUpdateSession = `UPDATE session SET head = ?3, link = ?4, status = ?5, reason = ?6, updated = ?7, steps = ?8, tokens = ?9, cost = ?10
+	sqlUpdateSession = `UPDATE session SET head = ?3, link = ?4, status = ?5, reason = ?6, updated = ?7, steps = ?8, tokens = ?9, cost = ?10, bytes = ?11
 		WHERE tenant = ?1 AND session = ?2`
 
 	// What few do. It is left alone by the others, so that they do not bring back
@@ -54,13 +54,14 @@ func infoOf(row []driver.Value) uzda.SessionInfo {
 		Steps:   int(num(row[10])),
 		Tokens:  int(num(row[11])),
 		Cost:    uzda.Money(num(row[12])),
+		Size:    num(row[13]),
 	}
 }
 
 func (db *DB) insertSession(c *conn, t tip) error {
 	i := t.info
 	_, err := c.exec(sqlInsertSession, db.o.Tenant, string(i.ID), int64(t.head), t.link,
-		i.Status, string(i.Reason), micros(i.Updated), int64(i.Steps), int64(i.Tokens), int64(i.Cost),
+		i.Status, string(i.Reason), micros(i.Updated), int64(i.Steps), int64(i.Tokens), int64(i.Cost), i.Size,
 		i.Agent, string(i.Parent), i.Model, i.Title, micros(i.Created))
 	return err
 }
@@ -68,7 +69,7 @@ func (db *DB) insertSession(c *conn, t tip) error {
 func (db *DB) updateSession(c *conn, before uzda.SessionInfo, t tip) error {
 	i := t.info
 	if _, err := c.exec(sqlUpdateSession, db.o.Tenant, string(i.ID), int64(t.head), t.link,
-		i.Status, string(i.Reason), micros(i.Updated), int64(i.Steps), int64(i.Tokens), int64(i.Cost)); err != nil {
+		i.Status, string(i.Reason), micros(i.Updated), int64(i.Steps), int64(i.Tokens), int64(i.Cost), i.Size); err != nil {
 		return err
 	}
 	if i.Agent == before.Agent && i.Parent == before.Parent && i.Model == before.Model && i.Title == before.Title {

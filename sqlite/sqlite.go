@@ -26,6 +26,9 @@ type Options struct {
 	LeaseTTL time.Duration
 	// Now is the clock of events and leases; default time.Now.
 	Now func() time.Time
+	// AsIs opens only a store that there is and that needs no upgrade: for those who
+	// only have a look, and must leave no trace.
+	AsIs bool
 	// Warn is told what people should know though nothing has failed, such as
 	// where the copy is that was made before an upgrade. Default: nobody is.
 	Warn func(text string)
@@ -50,6 +53,7 @@ type DB struct {
 
 	mu    sync.Mutex
 	known map[uzda.SessionID]tip
+	mine  map[uzda.SessionID]int64 // epochs of leases that this handle may still have
 }
 
 var (
@@ -97,7 +101,7 @@ func open(path string, o Options, steps []migration) (*DB, error) {
 	default:
 		return nil, fmt.Errorf("open store %s: durability %q: want power or process", path, o.Durability)
 	}
-	db := &DB{path: path, o: o, known: map[uzda.SessionID]tip{}}
+	db := &DB{path: path, o: o, known: map[uzda.SessionID]tip{}, mine: map[uzda.SessionID]int64{}}
 	if err := db.connect(steps); err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ const longStep = `DROP TABLE kept; CREATE TABLE filler (n INTEGER, x BLOB);
 // case:S05
 func TestKilledInUpgrade(t *testing.T) {
 	t.Parallel()
-	path := recorded(t)
+	path := upgraded(t)
 	before := events(t, path)
 	c := start(t, "upgrade", path, "")
 	deadline := time.Now().Add(time.Minute)
@@ -52,7 +52,7 @@ func TestKilledInUpgrade(t *testing.T) {
 	c.kill(t)
 	_ = c.Wait()
 	same(t, events(t, path), before)
-	same(t, events(t, backup(t, path)), before)
+	same(t, events(t, backup(t, path, 2)), before)
 	// The later program succeeds when it is let.
 	db, err := sqlite.OpenLater(path, sqlite.Options{}, "DROP TABLE kept; CREATE TABLE kept (tenant, session, data, PRIMARY KEY (tenant, session))")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		if test.file != 0 {
-			if err := errors.Join(os.Rename(recorded(t), path), os.Chmod(path, test.file)); err != nil {
+			if err := errors.Join(os.Rename(upgraded(t), path), os.Chmod(path, test.file)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -152,7 +152,7 @@ func TestReadOnly(t *testing.T) {
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	path := recorded(t)
-	before := events(t, path)
+	before := events(t, recorded(t))
 	var warned []string
 	o := sqlite.Options{Warn: func(s string) { warned = append(warned, s) }}
 	db, err := sqlite.OpenLater(path, o, "ALTER TABLE session ADD COLUMN color TEXT NOT NULL DEFAULT 'red'", "CREATE TABLE later (x)")
@@ -165,13 +165,20 @@ func TestUpgrade(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	kept := backup(t, path)
+	kept := backup(t, path, 1)
+	old, err := sqlite.OpenEarlier(kept, sqlite.Options{}, 1)
+	if err != nil {
+		t.Fatalf("the older program does not open the copy: %v", err)
+	}
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
 	same(t, events(t, kept), before)
-	if len(warned) != 1 || !strings.Contains(warned[0], kept) || !strings.Contains(warned[0], "from version 1 to 3") {
+	if len(warned) != 1 || !strings.Contains(warned[0], kept) || !strings.Contains(warned[0], "from version 1 to 4") {
 		t.Errorf("warned %q, want the versions and the path of the copy", warned)
 	}
 	_, err = sqlite.Open(path)
-	storage(t, err, "newer program", "version 3, this program knows 1", "nothing was changed")
+	storage(t, err, "newer program", "version 4, this program knows 2", "nothing was changed")
 }
 
 // TestFailedUpgrade: a step that fails is named with its cause, and leaves the
@@ -179,10 +186,10 @@ func TestUpgrade(t *testing.T) {
 // case:S05
 func TestFailedUpgrade(t *testing.T) {
 	t.Parallel()
-	path := recorded(t)
+	path := upgraded(t)
 	before := events(t, path)
 	_, err := sqlite.OpenLater(path, sqlite.Options{}, "DROP TABLE event; CREATE TABLE session (x)")
-	storage(t, err, "0002_later", "table session already exists", "still at version 1")
+	storage(t, err, "0003_later", "table session already exists", "still at version 2")
 	same(t, events(t, path), before)
 }
 
@@ -191,10 +198,10 @@ func TestFailedUpgrade(t *testing.T) {
 // case:S05
 func TestNewer(t *testing.T) {
 	t.Parallel()
-	path := recorded(t)
+	path := upgraded(t)
 	run(t, path, "PRAGMA user_version = 99")
 	log := filepath.Join(t.TempDir(), "log.uzda")
-	other := recorded(t)
+	other := upgraded(t)
 	db := open(t, other, sqlite.Options{})
 	add(t, db, "chat", note("in the log"))
 	if err := db.Pragma("user_version = 99"); err != nil {
@@ -208,12 +215,12 @@ func TestNewer(t *testing.T) {
 	for _, p := range []string{path, log} {
 		before, wal := bytesOf(t, p), len(bytesOf(t, p+"-wal"))
 		_, err := sqlite.Open(p)
-		storage(t, err, p, "newer program", "version 99, this program knows 1", "nothing was changed")
+		storage(t, err, p, "newer program", "version 99, this program knows 2", "nothing was changed")
 		if !bytes.Equal(bytesOf(t, p), before) || len(bytesOf(t, p+"-wal")) != wal {
 			t.Errorf("%s was changed", p)
 		}
 	}
-	if err := db.Pragma("user_version = 1"); err != nil {
+	if err := db.Pragma("user_version = 2"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -223,17 +230,21 @@ func TestNewer(t *testing.T) {
 // case:S05
 func TestDrift(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct{ sql, want string }{
-		{"DROP TABLE kept", "version 1 but lacks kept ("},
-		{"ALTER TABLE event RENAME COLUMN body TO text", "version 1 but lacks event.body ("},
-		{"ALTER TABLE session DROP COLUMN title; DROP TABLE once; DROP TABLE blob", "version 1 but lacks blob, once, session.title ("},
+	for _, test := range []struct {
+		make      func(testing.TB) string
+		sql, want string
+	}{
+		{upgraded, "DROP TABLE kept", "version 2 but lacks kept ("},
+		{upgraded, "ALTER TABLE event RENAME COLUMN body TO text", "version 2 but lacks event.body ("},
+		{upgraded, "ALTER TABLE session DROP COLUMN title; DROP TABLE once; DROP TABLE blob", "version 2 but lacks blob, once, session.title ("},
+		{recorded, "ALTER TABLE event RENAME COLUMN body TO text", "version 1 but lacks event.body ("}, // nothing is made of it
 	} {
-		path := recorded(t)
+		path := test.make(t)
 		run(t, path, test.sql)
 		_, err := sqlite.Open(path)
 		storage(t, err, path, test.want, "backup")
 	}
-	path := recorded(t)
+	path := upgraded(t)
 	run(t, path, `INSERT INTO event (tenant, session, seq, head, body) VALUES ('default', 'bad', 1, '{"seq":', 'x')`)
 	db := open(t, path, sqlite.Options{})
 	if n := len(read(t, db, "chat")); n == 0 {
@@ -252,8 +263,27 @@ func TestDrift(t *testing.T) {
 // case:S05
 func TestRecorded(t *testing.T) {
 	t.Parallel()
-	db := open(t, recorded(t), sqlite.Options{})
+	for version := 1; version <= 2; version++ {
+		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			t.Parallel()
+			testRecorded(t, recordedAt(t, version))
+		})
+	}
+}
+
+func testRecorded(t *testing.T, path string) {
+	db := open(t, path, sqlite.Options{})
 	sound(t, db)
+	for s, err := range db.List(ctx) {
+		if err != nil || s.Size < 100 {
+			t.Errorf("session %s of %d bytes, %v: the upgrade did not count them", s.ID, s.Size, err)
+		}
+	}
+	if _, err := sqlite.OpenEarlier(path, sqlite.Options{}, 1); err == nil {
+		t.Error("an older program opens what was upgraded")
+	} else {
+		storage(t, err, "newer program", "version 2, this program knows 1", "use the newer program")
+	}
 	if evs := read(t, db, "chat"); len(evs) != 3 || evs[1].Body.(uzda.Posted).Blocks.String() != "Where is order ORD-10422?" {
 		t.Errorf("recorded session: %v", evs)
 	}
@@ -289,15 +319,32 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// recorded makes the store that is recorded as text.
-func recorded(t testing.TB) string {
+// recorded makes the store of the first version.
+func recorded(t testing.TB) string { return recordedAt(t, 1) }
+
+// recordedAt makes the store that is recorded as text.
+func recordedAt(t testing.TB, version int) string {
 	t.Helper()
-	text, err := os.ReadFile("testdata/v1.sql")
+	text, err := os.ReadFile(fmt.Sprintf("testdata/v%d.sql", version))
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "store.uzda")
 	run(t, path, string(text))
+	return path
+}
+
+// upgraded makes the same store as this program has it.
+func upgraded(t testing.TB) string {
+	t.Helper()
+	path := recorded(t)
+	db, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return path
 }
 
@@ -338,9 +385,9 @@ func same(t testing.TB, got, want []uzda.Event) {
 }
 
 // backup returns the path of the copy that an upgrade made.
-func backup(t testing.TB, path string) string {
+func backup(t testing.TB, path string, version int) string {
 	t.Helper()
-	found, err := filepath.Glob(path + ".v1-*.bak")
+	found, err := filepath.Glob(fmt.Sprintf("%s.v%d-*.bak", path, version))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("copies %v, %v: want one", found, err)
 	}

@@ -64,6 +64,7 @@ func (x *index) note(n uzda.Seq, line uzda.Line, get func(string) ([]byte, error
 		return err
 	}
 	x.info.Note(e)
+	x.info.Size += line.Size()
 	x.head, x.link = n, link
 	if id := inputID(e.Body); id != "" {
 		if _, ok := x.inputs[id]; !ok {

@@ -11,7 +11,8 @@ import (
 
 const (
 	sqlLastEvent = `SELECT max(id) FROM event`
-	sqlNewEvents = `SELECT id, session, seq FROM event WHERE id > ? AND tenant = ? ORDER BY id`
+	// The plus keeps SQLite from reading all of the tenant's events by their index.
+	sqlNewEvents = `SELECT id, session, seq FROM event WHERE id > ? AND +tenant = ? ORDER BY id`
 	sqlHead      = `SELECT head FROM session WHERE tenant = ? AND session = ?`
 	sqlAnyChange = `PRAGMA data_version`
 	lookEvery    = 100 * time.Millisecond // for what other processes append

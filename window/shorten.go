@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -42,12 +43,18 @@ func loose(view []uzda.Entry, i int, turn uzda.Seq) bool {
 }
 
 func shortPost(e uzda.Entry, large int, tools []uzda.ToolSpec) (uzda.Entry, bool) {
-	text, size := e.Message.String(), sizeOf(e.Message)
+	all, said, size := e.Message.Blocks, uzda.Blocks(nil), sizeOf(e.Message)
+	text := all.String()
 	room := int(int64(len(text)) * int64(large/2) / int64(max(size, 1)))
+	if own := len(all.Words()); own > 0 && own < len(text) && own < room/2 { // what came along gives way
+		said = slices.DeleteFunc(slices.Clone(all), along)
+		all = slices.DeleteFunc(slices.Clone(all), func(b uzda.Block) bool { return !along(b) })
+		text, room = all.String(), room-own
+	}
 	head, tail := uzda.Before(text, room/2), uzda.After(text, room/2)
 	var labels []uzda.Label
 	var rest uzda.Blocks
-	for _, b := range e.Message.Blocks {
+	for _, b := range all {
 		labels = uzda.Union(labels, b.Marks()...)
 		if _, ok := b.(uzda.Text); !ok {
 			rest = append(rest, uzda.Text{Text: "[left out: " + name(b) + "]", Meta: uzda.Meta{Labels: b.Marks()}})
@@ -57,11 +64,11 @@ func shortPost(e uzda.Entry, large int, tools []uzda.ToolSpec) (uzda.Entry, bool
 	if _, ok := specOf(tools, recallName); ok {
 		back = fmt.Sprintf(`; %s {"query":"%d"}`, recallName, e.Seq)
 	}
-	whole := wholeSize(uzda.ToolResult{Blocks: e.Message.Blocks})
+	whole := wholeSize(uzda.ToolResult{Blocks: all})
 	short := fmt.Sprintf("%s\n[%d of %d%s%s]\n%s", head, len(text)-len(head)-len(tail), len(text), putAway, back, tail)
 	if whole > 0 { // it was shortened before, and there are more of them now
 		short = fmt.Sprintf("[%d of %d%s%s]", whole, whole, putAway, back)
 	}
-	e.Edit, e.Message.Items, e.Message.Blocks = 0, nil, append(uzda.Say(short, labels...), rest...)
+	e.Edit, e.Message.Items, e.Message.Blocks = 0, nil, slices.Concat(uzda.Say(short, labels...), rest, said)
 	return e, sizeOf(e.Message) < size
 }

@@ -85,7 +85,7 @@ func (p past) tell(in []bool, level int, recall bool) uzda.Blocks {
 		}
 		gap()
 		text := one.text()
-		if short := within(text, level); short != text {
+		if short := one.within(level); short != text {
 			text = short + orElse(recall, fmt.Sprintf("\n[shortened; recall {\"query\":\"%d\"} gives the whole message]", one.seq), "\n[shortened]")
 		}
 		if !one.earlier {

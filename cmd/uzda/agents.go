@@ -64,6 +64,7 @@ func (w *work) agents(ctx context.Context, s *agent.State) (map[string]agent.Age
 	if err != nil {
 		return nil, "", err
 	}
+	w.uses = t
 	tools, err := w.tools(ctx, c)
 	if err != nil {
 		return nil, "", err

@@ -126,7 +126,7 @@ func (w *work) ruleFor(id uzda.SessionID, s *agent.State, u agent.Open) string {
 		return "" // whoever runs the session says what is wrong
 	}
 	dir := s.Opened.Dir
-	if w.hands != nil && u.Name == "shell" {
+	if w.hands != nil && w.hands.shell != nil && u.Name == "shell" {
 		dir = w.hands.shell.Place(id, dir)
 	}
 	return gate.Propose(uzda.Action{Session: id, Use: uzda.Use{Session: id, ID: u.ID, Name: u.Name, Input: u.Args(), Dir: dir},

@@ -27,6 +27,7 @@ type card struct {
 	Without []string // names that it does not get
 	System  string
 
+	file    string        // where it stands, for people
 	front   *config.Front // nil: the file has none
 	trusted bool          // its file may loosen something
 }
@@ -44,7 +45,7 @@ func (c card) guided() bool { return c.front == nil || c.front.Instructions != "
 
 // readCard reads an agent's file.
 func readCard(name, file string, data []byte, trusted bool) (card, error) {
-	c := card{Name: name, trusted: trusted}
+	c := card{Name: name, file: file, trusted: trusted}
 	if err := wording(file, data); err != nil {
 		return c, err
 	}

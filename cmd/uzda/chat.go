@@ -54,6 +54,7 @@ terminal; with 130 after SIGTERM.`,
 			return fail(uzda.ConfigError, "for JSON: uzda run --session ID --output-format json \"...\"",
 				"chat speaks text: output_format (%s) is %s", w.cfg.Origin("output_format"), w.cfg.OutputFormat)
 		}
+		w.warnSize(c.Context())
 		old, sid, err := w.chatIn(c.Context(), id)
 		if err != nil {
 			return err
@@ -182,7 +183,7 @@ func (c *chat) deskOf() (line.Desk, error) {
 	if !c.out.tty {
 		out = os.Stderr
 	}
-	return line.Open(os.Stdin, out, line.Options{Show: safe, Complete: commandsFrom, History: history})
+	return line.Open(os.Stdin, out, line.Options{Show: safe, Complete: c.completes, History: history})
 }
 
 func (c *chat) giveBack() {
@@ -219,7 +220,7 @@ func (c *chat) tail(s *agent.State) {
 		fmt.Fprintln(c.desk, p.dim(fmt.Sprintf("… %s before: uzda show %s", plural(from, "message"), c.id)))
 	}
 	for _, e := range s.View[from:] {
-		text := strings.TrimSpace(safeLines(e.Message.Blocks.String()))
+		text := strings.TrimSpace(safeLines(saidIn(e.Message.Blocks)))
 		if text == "" {
 			continue
 		}

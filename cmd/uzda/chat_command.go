@@ -16,6 +16,7 @@ import (
 // chatCommands are what may be typed instead of a message.
 var chatCommands = []struct{ name, says string }{
 	{"help", "this list"},
+	{"attach", "FILE: send it with your next message; - drops what waits"},
 	{"context", "what fills the model's window"},
 	{"compact", "make what the model sees shorter"},
 	{"cost", "what the session has used"},
@@ -58,7 +59,7 @@ func commandsFrom(text string) (out []string) {
 
 // command does what a command says.
 func (c *chat) command(ctx context.Context, name, more string) error {
-	if more != "" {
+	if more != "" && name != "attach" {
 		fmt.Fprintf(c.desk, "/%s takes no more words; type it alone. (To say it to the agent, begin with a space.)\n", name)
 		return nil
 	}
@@ -70,6 +71,8 @@ func (c *chat) command(ctx context.Context, name, more string) error {
 		c.talk.ended = true
 	case "new":
 		err = c.anew(ctx)
+	case "attach":
+		err = c.takeAlong(ctx, more)
 	case "context", "compact", "cost", "todo", "undo":
 		if !c.begun {
 			fmt.Fprintln(c.desk, "Nothing was said yet.")
@@ -121,7 +124,7 @@ func (c *chat) anew(context.Context) error {
 	if c.begun {
 		fmt.Fprintf(c.desk, "The old session: uzda chat --session %s\n", c.id)
 	}
-	c.id, c.head, c.begun, c.goesOn = session.NewID(c.now()), 0, false, false
+	c.id, c.head, c.begun, c.goesOn, c.along = session.NewID(c.now()), 0, false, false, nil
 	fmt.Fprintln(c.desk, "A new session begins with your next message.")
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/attach"
 	"github.com/uzda-dev/uzda/cmd/uzda/line"
 	"github.com/uzda-dev/uzda/session"
 )
@@ -19,7 +20,8 @@ type chat struct {
 	*runner
 	desk    line.Desk
 	stage   *stage
-	begun   bool // the session is in the store
+	begun   bool          // the session is in the store
+	along   []attach.File // what goes with the next message
 	restore func() error
 	end     context.CancelFunc // ends the chat
 
@@ -156,7 +158,7 @@ func (c *chat) say(ctx context.Context, text string, queued bool) error {
 		}
 		c.begun = true
 	}
-	blocks, err := c.message(ctx, text)
+	blocks, err := c.message(ctx, text, c.along...)
 	if err != nil {
 		return err
 	}
@@ -165,6 +167,7 @@ func (c *chat) say(ctx context.Context, text string, queued bool) error {
 	if _, err := c.host.Post(ctx, c.id, uzda.Posted{ID: id, Blocks: blocks, By: person()}); err != nil {
 		return failed(c.id, err)
 	}
+	c.along = nil
 	return nil
 }
 

@@ -161,7 +161,7 @@ func (s *stage) posted(b uzda.Posted) bool {
 		q.stored = true
 		return false
 	}
-	s.say(s.p.bold, fmt.Sprintf("%s says: %s", b.By, b.Blocks))
+	s.say(s.p.bold, fmt.Sprintf("%s says: %s", b.By, saidIn(b.Blocks)))
 	return true
 }
 

@@ -39,6 +39,7 @@ type setup struct {
 	known   int    // as the settings say it; default window, -1: they do not
 	more    string // settings besides
 	others  string // models besides, each a line
+	sees    bool   // a local model takes pictures
 	budget  int    // default: as the window says
 }
 
@@ -57,7 +58,7 @@ func newLongWork(t *testing.T, s setup, work func(step int, r *modeltest.Request
 	s.fake.Answer = l.answer
 	s.fake.Models = append(s.fake.Models, modeltest.Model{ID: "m", Window: s.window, MaxOutput: 2000})
 	if kind := map[string]modeltest.LocalKind{"llama": modeltest.LlamaServer, "ollama": modeltest.Ollama}[s.service]; kind != modeltest.Hosted {
-		s.fake.NoKey, s.fake.Local = true, modeltest.Local{Kind: kind, Window: s.window, Trained: 1 << 20}
+		s.fake.NoKey, s.fake.Local = true, modeltest.Local{Kind: kind, Window: s.window, Trained: 1 << 20, Sees: s.sees}
 	}
 	l.fake = modeltest.Serve(t, s.fake)
 	l.mustMkdir("home")

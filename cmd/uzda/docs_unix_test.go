@@ -9,20 +9,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/uzda-dev/uzda"
-	"github.com/uzda-dev/uzda/cmd/uzda/shop"
-	"github.com/uzda-dev/uzda/model/modeltest"
 )
 
 // A fence is a block of a page.
 type fence struct{ page, kind, text string }
 
-// fences reads the blocks of README.md and of the pages in docs.
+// fences reads the blocks of the pages beside go.mod and in docs.
 func fences(t *testing.T) []fence {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -30,24 +27,26 @@ func fences(t *testing.T) []fence {
 	if err != nil {
 		t.Fatal(err)
 	}
+	above, err := filepath.Glob(filepath.Join(root, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out []fence
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+	for _, page := range append(pages, above...) {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, part := range strings.Split("\n"+string(data), "\n```")[1:] {
-			kind, text, _ := strings.Cut(part, "\n")
+		parts := strings.Split("\n"+string(data), "\n```")[1:]
+		if len(parts)%2 == 1 {
+			t.Fatalf("%s opens a block that nothing closes", page)
+		}
+		for i := 0; i < len(parts); i += 2 { // every second one is the text between two blocks
+			kind, text, _ := strings.Cut(parts[i], "\n")
 			out = append(out, fence{filepath.Base(page), kind, text})
 		}
 	}
-	// Every second one is the text between two blocks.
-	for i := range out {
-		if i%2 == 1 {
-			out[i].kind = "between"
-		}
-	}
-	return slices.DeleteFunc(out, func(f fence) bool { return f.kind == "between" })
+	return out
 }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -124,56 +123,6 @@ func journalPage(t *testing.T, root, store, test string) {
 		t.Errorf("adding-a-journal.md does not compile: %v\n%s", err, out)
 	}
 }
-
-// Each command of a block for the shell runs, on the shop of the demo, the script of
-// the page about scripts, and a provider that is a strict fake.
-func TestDocsCommands(t *testing.T) { // case:U07
-	t.Parallel()
-	p := newProgram(t)
-	fake := modeltest.Serve(t, modeltest.Config{Answer: provider})
-	p.envs = append(p.envs, "ANTHROPIC_API_KEY=a-key-for-the-docs", "ANTHROPIC_BASE_URL="+fake.URL)
-	if err := shop.Build(t.Context(), filepath.Join(p.dir, "shop.db")); err != nil {
-		t.Fatal(err)
-	}
-	p.file("turns.txt", "How many orders are there?\n") // of the page about chat
-	all := fences(t)
-	for _, f := range all {
-		if f.page == "scripted-models.md" && f.kind == "json" {
-			p.file("turns.json", f.text)
-		}
-	}
-	// The session that the pages call ID or SESSION.
-	if e := p.run("run", "--model", "script:"+p.file("one.json", `{"turns":[{"calls":[{"name":"todo","input":{"items":[]}}]},{"text":"Done."}]}`), "--session", "docs", "go"); e.code != 0 {
-		t.Fatalf("exit %d\n%s", e.code, e.errs)
-	}
-	n := 0
-	for _, f := range all {
-		if f.kind != "sh" {
-			continue
-		}
-		for line := range strings.Lines(f.text) {
-			line, _, _ = strings.Cut(strings.TrimSpace(line), "#")
-			args, ok := strings.CutPrefix(strings.Replace(line, "go run ./cmd/uzda", "uzda", 1), "uzda ")
-			if !ok {
-				continue
-			}
-			n++
-			sh := exec.Command("/bin/sh", "-c", p.bin+" "+someID.ReplaceAllString(args, "docs"))
-			if strings.TrimSpace(args) == "chat" {
-				sh.Stdin = strings.NewReader("How many orders are there?\n")
-			}
-			sh.Dir, sh.Env = p.dir, p.envs
-			if out, err := sh.CombinedOutput(); err != nil {
-				t.Errorf("%s: %s: %v\n%s", f.page, line, err, out)
-			}
-		}
-	}
-	if n < 3 {
-		t.Errorf("only %d commands", n)
-	}
-}
-
-var someID = regexp.MustCompile(`\b(ID|SESSION)\b`)
 
 var seconds = regexp.MustCompile(`\d+\.\d\d s`)
 

@@ -170,6 +170,7 @@ func (a *app) examine(c *cobra.Command, rebuild bool, found *findings) {
 	}
 	os.Remove(probe)
 	found.good("store", "%s opens", storePath(w.cfg))
+	w.examineSize(c.Context(), found)
 	if r, ok := w.store.(uzda.Rebuilder); ok && rebuild {
 		if n, err := r.Rebuild(c.Context()); err != nil {
 			found.bad("rebuild", err.Error(), "restore the store from a backup")

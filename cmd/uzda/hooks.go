@@ -10,6 +10,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/attach"
 	"github.com/uzda-dev/uzda/hook"
 	"github.com/uzda-dev/uzda/policy"
 	"github.com/uzda-dev/uzda/session"
@@ -177,7 +178,9 @@ func (c stopCheck) Verify(ctx context.Context, work agent.Work) (bool, string, e
 // message is what a session is given: the task, and what hooks add to it. It is
 // recorded as one message, so that a session that goes on is what it was. What has
 // changed of the instructions is read anew.
-func (r *runner) message(ctx context.Context, task string) (uzda.Blocks, error) {
+// What is attached stands before the task: models read a question better after what
+// it is about.
+func (r *runner) message(ctx context.Context, task string, along ...attach.File) (uzda.Blocks, error) {
 	s, err := r.host.State(ctx, r.id)
 	if err != nil {
 		return nil, failed(r.id, err)
@@ -187,7 +190,7 @@ func (r *runner) message(ctx context.Context, task string) (uzda.Blocks, error) 
 			return nil, err
 		}
 	}
-	blocks := uzda.Say(task)
+	blocks := append(attach.Blocks(along...), uzda.Say(task)...)
 	if r.hooks == nil {
 		return blocks, nil
 	}

@@ -9,35 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
-	"github.com/uzda-dev/uzda/cost"
 	"github.com/uzda-dev/uzda/trace"
 )
-
-func (a *app) costCommand() *cobra.Command {
-	c := a.looks("cost [SESSION]", "what sessions used and cost: by model, agent, day and purpose", "", func(c *cobra.Command, args []string) error {
-		if len(args) > 1 {
-			return usage("cost takes at most one session; got %q", args)
-		}
-		return nil
-	}, func(ctx context.Context, w *work, args []string) error {
-		r := cost.NewReport(w.prices)
-		ids, err := w.family(ctx, args)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if err := r.Read(id, w.store.Read(ctx, id, 0)); err != nil {
-				return fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
-			}
-		}
-		if w.json() {
-			writeJSON(w.out, r)
-			return nil
-		}
-		return r.WriteText(w.out, cost.ByModel, cost.ByAgent, cost.ByDay, cost.ByPurpose)
-	})
-	return c
-}
 
 // family is the session that args name with its descendants, or all sessions.
 func (w *work) family(ctx context.Context, args []string) ([]uzda.SessionID, error) {

@@ -20,8 +20,22 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"uzda": main, "dies": dies})
+	testscript.Main(leavesNothing{m}, map[string]func(){"uzda": main, "dies": dies})
 }
+
+// leavesNothing takes away what the tests have built.
+type leavesNothing struct{ *testing.M }
+
+func (m leavesNothing) Run() int {
+	code := m.M.Run()
+	if built != "" {
+		os.RemoveAll(built)
+	}
+	return code
+}
+
+// built is the folder of the program that tests start as a process.
+var built string
 
 // mutating stands for a tool that changes the world, and whose program dies
 // before anybody hears what came of it.

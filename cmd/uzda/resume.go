@@ -8,15 +8,25 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/attach"
 )
 
 func (a *app) resumeCommand() *cobra.Command {
+	files := attached()
 	c := &cobra.Command{Use: `resume SESSION ["message"]`, Short: "go on with a session: after a crash, a limit, an answer",
 		Long: `Resume goes on with a session where its journal ends. After a crash that is in
 the middle of a turn; after an answer, with what was allowed. With a message it
 says that first. A turn that a fuse has ended is taken up by a new one.`,
 		Args: one(1)}
+	c.Flags().Var(files, "attach", attachDoc)
 	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(files.values) > 0 && len(args) < 2 {
+			return fail(uzda.ConfigError, `say what to do with it: uzda resume `+args[0]+` --attach `+files.values[0]+` "..."`, "resume: --attach comes with a message")
+		}
+		along, err := a.attach(c.Context(), "--attach", files.values...)
+		if err != nil {
+			return err
+		}
 		if err := a.meet(c); err != nil {
 			return err
 		}
@@ -35,13 +45,13 @@ says that first. A turn that a fuse has ended is taken up by a new one.`,
 				return err
 			}
 		}
-		return w.resume(c.Context(), id, s, message)
+		return w.resume(c.Context(), id, s, message, along...)
 	}
 	return flags(c, append([]string{"output-format"}, runFlags...)...)
 }
 
 // resume goes on with a session that there is.
-func (w *work) resume(ctx context.Context, id uzda.SessionID, s *agent.State, message string) error {
+func (w *work) resume(ctx context.Context, id uzda.SessionID, s *agent.State, message string, along ...attach.File) error {
 	w.goesOn = true
 	r, err := w.runner(ctx, s)
 	if err != nil {
@@ -63,7 +73,11 @@ func (w *work) resume(ctx context.Context, id uzda.SessionID, s *agent.State, me
 		message = "Go on with the task from where you were."
 	}
 	if message != "" {
-		if err := r.post(ctx, message); err != nil {
+		if err := r.takes(along, "--attach"); err != nil {
+			return err
+		}
+		r.tells(along)
+		if err := r.post(ctx, message, along...); err != nil {
 			return err
 		}
 	}

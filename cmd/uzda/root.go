@@ -22,12 +22,12 @@ holds the reins: every loop has fuses, every step is recorded before it counts,
 and nothing irreversible happens by accident.
 
 The six things that one does first:
-  uzda demo                         a real job, without a key or a network
-  uzda run --db shop.db "question"  answer from your own database
-  uzda sessions                     what has run
-  uzda show ID                      what was said and done
-  uzda resume ID                    go on: after a crash, a limit, an answer
-  uzda doctor                       is everything in order?`
+  uzda demo                a real job, without a key or a network
+  uzda init                find a model: a key, or a server on this machine
+  uzda run "TASK"          work in this folder; with --db FILE, answer from a database
+  uzda chat                talk, line by line
+  uzda show ID             what was said and done; uzda sessions lists them
+  uzda resume ID           go on: after a crash, a limit, an answer`
 
 // root is the command line.
 func (a *app) root() *cobra.Command {
@@ -36,9 +36,10 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true, SilenceUsage: true, Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if version {
-				return a.printVersion("text")
+				return a.printVersion("text", false)
 			}
-			return c.Help()
+			fmt.Fprintln(c.OutOrStdout(), about+"\n\nuzda --help lists all commands, and uzda COMMAND --help says more about one.")
+			return nil
 		}}
 	root.Flags().BoolVar(&version, "version", false, "the version of the program")
 	root.SetIn(a.in)
@@ -55,18 +56,20 @@ func (a *app) root() *cobra.Command {
 	}
 	add("work", a.demoCommand(), a.runCommand(), a.chatCommand(), a.resumeCommand(), a.approveCommand(), a.denyCommand(), a.resolveCommand(), a.undoCommand(), a.compactCommand())
 	add("look", a.sessionsCommand(), a.showCommand(), a.contextCommand(), a.costCommand(), a.traceCommand())
-	add("set", a.initCommand(), a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.versionCommand())
+	add("set", a.initCommand(), a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand())
+	root.AddCommand(a.manualCommand())
 	root.SetHelpCommandGroupID("set")
-	root.SetCompletionCommandGroupID("set")
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(a.args...)
+	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) {
+		a.completesAll(root)
+	}
 	return root
 }
 
 // later and laterFlags are commands and flags of run that a coming version has.
 var (
 	later      = strings.Fields("diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
-	laterFlags = strings.Fields("attach mcp-config")
+	laterFlags = strings.Fields("mcp-config")
 )
 
 // stray refuses a word that is no command, before the parser takes it for an
@@ -84,6 +87,9 @@ func stray(root *cobra.Command, args []string) error {
 	if !c.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
 		return nil
 	}
+	if strings.Contains(c.Use, "[") { // it takes an argument itself
+		return nil
+	}
 	word := rest[0]
 	if c == root && slices.Contains(later, word) {
 		return fail(uzda.ConfigError, "`uzda --help` lists what there is", "this version has no %s yet", word)
@@ -96,6 +102,9 @@ func stray(root *cobra.Command, args []string) error {
 	if n := uzda.Nearest(word, names, 1); len(n) > 0 {
 		hint = "did you mean `" + c.CommandPath() + " " + n[0] + "`?"
 	}
+	if c.Name() == "sessions" {
+		hint = strayOfSessions(root, rest)
+	}
 	return fail(uzda.ConfigError, hint, "%s has no command %q", c.CommandPath(), word)
 }
 
@@ -106,6 +115,8 @@ func wrongFlag(c *cobra.Command, err error) error {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		switch n := uzda.Nearest(name, names, 1); {
+		case name == "attach" && c.Name() == "chat":
+			hint = "in the chat type /attach FILE; `uzda run` and `uzda resume` take --attach"
 		case slices.Contains(laterFlags, name):
 			hint = "this version has no --" + name + " yet; " + hint
 		case len(n) > 0:

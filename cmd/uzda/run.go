@@ -15,6 +15,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/attach"
 	"github.com/uzda-dev/uzda/session"
 	"github.com/uzda-dev/uzda/trace"
 	"github.com/uzda-dev/uzda/window"
@@ -23,6 +24,7 @@ import (
 func (a *app) runCommand() *cobra.Command {
 	var id string
 	var piped bool
+	files := attached()
 	c := &cobra.Command{Use: `run [flags] "task"`, Short: "work on a task until it is done, or a fuse blows",
 		Long: `Run works on a task until it is done, until a fuse blows, or until it needs a
 person. The answer is all that it prints on standard output.
@@ -31,6 +33,7 @@ The task is the argument, or with "-" what is piped in. --stdin adds what is
 piped in to the task of the argument.`,
 		Example: `  uzda run --db shop.db "How many orders came in this month?"
   git diff | uzda run --stdin "Review this."
+  uzda run --attach chart.png --attach report.pdf "Do the two agree?"
   uzda run --model script:turns.json --output-format json "go"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
@@ -43,6 +46,7 @@ piped in to the task of the argument.`,
 		}}
 	c.Flags().StringVar(&id, "session", "", "go on in that session; it is made if there is none")
 	c.Flags().BoolVar(&piped, "stdin", false, "add what is piped in to the task")
+	c.Flags().Var(files, "attach", attachDoc)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		task, err := a.task(args[0], piped)
 		if err != nil {
@@ -53,6 +57,10 @@ piped in to the task of the argument.`,
 				return usage("--session: %v", err)
 			}
 		}
+		along, err := a.attach(c.Context(), "--attach", files.values...)
+		if err != nil {
+			return err
+		}
 		if err := a.meet(c); err != nil {
 			return err
 		}
@@ -61,13 +69,14 @@ piped in to the task of the argument.`,
 			return err
 		}
 		defer w.close()
-		return w.do(c.Context(), uzda.SessionID(id), task)
+		w.warnSize(c.Context())
+		return w.do(c.Context(), uzda.SessionID(id), task, along)
 	}
 	return flags(c, append([]string{"output-format"}, runFlags...)...)
 }
 
 // do works on a task, in a session that there may be.
-func (w *work) do(ctx context.Context, id uzda.SessionID, task string) error {
+func (w *work) do(ctx context.Context, id uzda.SessionID, task string, along []attach.File) error {
 	old := &agent.State{}
 	if id != "" {
 		var err error
@@ -82,10 +91,14 @@ func (w *work) do(ctx context.Context, id uzda.SessionID, task string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.takes(along, "--attach"); err != nil {
+		return err
+	}
 	if err := r.begin(ctx, id); err != nil {
 		return err
 	}
-	if err := r.post(ctx, task); err != nil {
+	r.tells(along)
+	if err := r.post(ctx, task, along...); err != nil {
 		return err
 	}
 	return r.drive(ctx)
@@ -124,6 +137,7 @@ type runner struct {
 	host   *session.Host
 	agent  string
 	info   uzda.ModelInfo
+	sent   uzda.Model // whom requests go to
 	id     uzda.SessionID
 	head   uzda.Seq // what was there before
 	began  time.Time
@@ -151,7 +165,7 @@ func (w *work) runner(ctx context.Context, s *agent.State) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &runner{work: w, host: w.host(agents), agent: name, began: w.now()}
+	r := &runner{work: w, host: w.host(agents), agent: name, sent: agents[name].Model, began: w.now()}
 	if d, ok := agents[name].Model.(uzda.Describer); ok {
 		r.info = d.Describe()
 	}
@@ -174,7 +188,7 @@ func (r *runner) begin(ctx context.Context, id uzda.SessionID) error {
 
 // post gives the session a task, unless somebody else works on it: the task of a
 // run that is refused must not be done by another.
-func (r *runner) post(ctx context.Context, task string) error {
+func (r *runner) post(ctx context.Context, task string, along ...attach.File) error {
 	epoch, err := r.store.Acquire(ctx, r.id, holder())
 	if err == nil {
 		err = r.store.Release(ctx, r.id, epoch)
@@ -182,7 +196,7 @@ func (r *runner) post(ctx context.Context, task string) error {
 	if err != nil {
 		return failed(r.id, err)
 	}
-	blocks, err := r.message(ctx, task)
+	blocks, err := r.message(ctx, task, along...)
 	if err != nil {
 		return err
 	}

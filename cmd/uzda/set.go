@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,69 +12,22 @@ import (
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
 )
 
-// version is set by the build; without one the module's says it.
-var version = ""
-
-func (a *app) versionCommand() *cobra.Command {
-	c := &cobra.Command{Use: "version", Short: "the version of the program", Args: none}
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		format := "text"
-		if a.wantsJSON() {
-			format = "json"
-		}
-		if t, ok := c.Flags().Lookup("output-format").Value.(*text); ok && len(t.values) > 0 {
-			format = t.values[len(t.values)-1]
-		}
-		return a.printVersion(format)
-	}
-	return flags(c, "output-format")
-}
-
-// printVersion says what this program is. It reads no settings, so that it works
-// whatever is wrong with them.
-func (a *app) printVersion(format string) error {
-	v := struct {
-		Version string `json:"version"`
-		Commit  string `json:"commit,omitempty"`
-		Date    string `json:"date,omitempty"`
-		Go      string `json:"go"`
-		System  string `json:"system"`
-		Journal int    `json:"journal_format"`
-	}{Version: version, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH, Journal: 1}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v.Version == "" {
-			v.Version = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				v.Commit = s.Value
-			case "vcs.time":
-				v.Date = s.Value
-			}
-		}
-	}
-	switch format {
-	case "json", "stream-json":
-		writeJSON(a.out, v)
-		return nil
-	case "text":
-	default:
-		return usage("--output-format is text, json or stream-json, not %q", format)
-	}
-	fmt.Fprintf(a.out, "uzda %s\n", v.Version)
-	if v.Commit != "" {
-		fmt.Fprintf(a.out, "commit %s, %s\n", v.Commit, v.Date)
-	}
-	fmt.Fprintf(a.out, "%s, %s, journal format %d\n", v.Go, v.System, v.Journal)
-	return nil
-}
-
 func (a *app) configCommand() *cobra.Command {
 	check := false
-	c := &cobra.Command{Use: "config", Short: "every setting, its value and where it comes from", Args: none}
+	c := &cobra.Command{Use: "config [flags] [AGENT]", Short: "every setting, its value and where it comes from; the agents", Long: `Config prints every setting, its value and where it comes from: a flag, a variable,
+a line of a file, or the default. --check only says whether they are right.
+
+--agent lists the agents that there are; --agent NAME shows one: where it comes
+from, its tools, its model, its text, and how many tokens that takes.`,
+		Example: `  uzda config
+  uzda config --agent
+  uzda config --agent data --db shop.db`}
 	c.Flags().BoolVar(&check, "check", false, "only say whether the settings are right: exits 0 or 13")
-	c.RunE = func(c *cobra.Command, _ []string) error {
+	c.RunE = func(c *cobra.Command, args []string) error {
+		show, err := agentFlag(c, args)
+		if err != nil {
+			return err
+		}
 		cfg, err := a.config(c)
 		if check {
 			if err == nil {
@@ -84,10 +35,14 @@ func (a *app) configCommand() *cobra.Command {
 			}
 			return a.checked(err)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if cfg.OutputFormat != "text" {
+		case show == everyAgent:
+			return a.showAgents(c.Context(), cfg)
+		case show != "":
+			return a.showAgent(c.Context(), cfg, show)
+		case cfg.OutputFormat != "text":
 			return cfg.WriteJSON(a.out, a.keyItems()...)
 		}
 		if err := cfg.WriteText(a.out, a.keyItems()...); err != nil {
@@ -96,7 +51,10 @@ func (a *app) configCommand() *cobra.Command {
 		fmt.Fprintf(a.out, "\nfiles: %s\ndata:  %s\n", strings.Join(append(cfg.Files, "(no more)")[:max(1, len(cfg.Files))], ", "), cfg.Data)
 		return nil
 	}
-	return flags(c, append([]string{"output-format"}, runFlags...)...)
+	flags(c, append([]string{"output-format"}, runFlags...)...)
+	c.Flags().Lookup("agent").NoOptDefVal = everyAgent
+	c.Flags().Lookup("agent").Usage = "List the agents, or show this one"
+	return c
 }
 
 // named says what is wrong with the names of models in the settings.

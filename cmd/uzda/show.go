@@ -12,13 +12,21 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
+	"github.com/uzda-dev/uzda/cmd/uzda/attach"
 )
 
 func (a *app) showCommand() *cobra.Command {
-	events := false
+	events, follow := false, false
 	c := a.looks("show SESSION", "what was said and done in a session", `Show prints the transcript of a session and where it stands. --events prints its
-journal, an event a line; with --output-format json both are one JSON value.`, one(0), func(ctx context.Context, w *work, args []string) error {
-		if events {
+journal, an event a line; with --output-format json both are one JSON value.
+
+--follow then shows what happens, as it is recorded, also by another program, until
+the turn ends; Ctrl-C ends only the showing. With --events, or with --output-format
+stream-json, it prints an event a line.`, one(0), func(ctx context.Context, w *work, args []string) error {
+		switch {
+		case follow:
+			return w.followed(ctx, args[0], events)
+		case events:
 			return w.events(ctx, args[0])
 		}
 		id, s, err := w.load(ctx, args[0])
@@ -42,6 +50,7 @@ journal, an event a line; with --output-format json both are one JSON value.`, o
 		return w.transcript(ctx, id, s)
 	})
 	c.Flags().BoolVar(&events, "events", false, "the journal, an event a line")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on showing until the turn ends")
 	return c
 }
 
@@ -110,6 +119,15 @@ func (w *work) details(ctx context.Context, id uzda.SessionID, s *agent.State, b
 // transcript prints a session for a person: what was said before the view of its
 // model began anew, and that view.
 func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State) error {
+	if err := w.saidSoFar(ctx, id, s); err != nil {
+		return err
+	}
+	w.standing(ctx, id, s)
+	return nil
+}
+
+// saidSoFar is the transcript without where the session stands.
+func (w *work) saidSoFar(ctx context.Context, id uzda.SessionID, s *agent.State) error {
 	edits, err := w.edits(ctx, id, s, 0)
 	if err != nil {
 		return err
@@ -141,7 +159,6 @@ func (w *work) transcript(ctx context.Context, id uzda.SessionID, s *agent.State
 	if line := editsLine(id, edits, len(told)); line != "" {
 		fmt.Fprintln(w.out, line)
 	}
-	w.standing(ctx, id, s)
 	return nil
 }
 
@@ -219,6 +236,8 @@ func (w *work) printed(m uzda.Message, names map[uzda.UseID]string) {
 				body = b.People
 			}
 			w.put(who, fmt.Sprintf("[%s %s]\n%s", b.Use, names[b.Use], body.String()))
+		case uzda.Media:
+			w.put(who, attach.Describe(b))
 		default:
 			w.put(who, fmt.Sprintf("(%T)", b))
 		}

@@ -30,7 +30,7 @@ var handNames = strings.Fields("read_file write_file edit_file delete_file glob 
 // hands are the tools that work on folders, made once for a command.
 type hands struct {
 	files *file.Files
-	shell *shell.Shell
+	shell *shell.Shell // nil: it does not run on this system
 	list  []uzda.Tool
 }
 
@@ -104,16 +104,22 @@ func (w *work) folders() (*hands, error) {
 	}
 	h.shell, err = shell.New(shell.Config{State: w.outputs(), Roots: w.roots(), Env: w.harmless(), Time: w.cfg.Shell.Timeout,
 		Max: max(w.cfg.Shell.Timeout, shell.DefaultMax), Keep: w.cfg.Shell.Background == "keep"})
-	if err != nil {
+	h.list = h.files.Tools()
+	switch {
+	case errors.Is(err, errors.ErrUnsupported): // files and the web are of use without it
+		w.once("warning: the agent has no shell: " + err.Error())
+	case err != nil:
 		return nil, fail(uzda.ConfigError, "install a POSIX shell", "%v", err)
+	default:
+		w.aborts.add(h.shell.Abort)
+		w.closes = append(w.closes, h.shell.Close)
+		h.list = append(h.list, h.shell)
 	}
-	w.aborts.add(h.shell.Abort)
-	w.closes = append(w.closes, h.shell.Close)
 	web, err := w.web(gate)
 	if err != nil {
 		return nil, err
 	}
-	h.list = append(h.files.Tools(), h.shell, web)
+	h.list = append(h.list, web)
 	w.hands = h
 	return h, nil
 }
@@ -130,7 +136,7 @@ func (r *runner) reap(ctx context.Context) {
 		return // whoever has it runs those commands; the run itself will say so
 	}
 	var left []string
-	if r.hands != nil {
+	if r.hands != nil && r.hands.shell != nil {
 		left = r.hands.shell.Reap(r.id)
 	}
 	if r.checks != nil {

@@ -38,6 +38,7 @@ type work struct {
 	form    *answer.Form            // what the answer must fit, if it must
 	// agentFile is where the agent of the session comes from, if from a file.
 	agentFile string
+	uses      target          // what the session's model is
 	summarist string          // where the model for summaries was named, if not in the settings
 	goesOn    bool            // with what the session was at, rather than with a new task
 	hooks     *hooks          // nil: there are none
@@ -152,7 +153,7 @@ func (w *work) load(ctx context.Context, name string) (uzda.SessionID, *agent.St
 // host is a door to the sessions of this store, with agents to run or without.
 func (w *work) host(agents map[string]agent.Agent) *session.Host {
 	h := session.New(session.Config{Store: w.store, Agents: agents, Prices: w.prices, Redact: w.secrets(), Manual: true,
-		Holder: holder(), Now: w.now})
+		Holder: holder(), Program: "github.com/uzda-dev/uzda " + this().Version, Now: w.now})
 	w.closes = append(w.closes, h.Close)
 	return h
 }

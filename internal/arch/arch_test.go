@@ -61,7 +61,7 @@ func clean() map[string]string {
 		"bench/go.mod":             "module x.test/u/bench\n",
 		"bench/b.go":               "// Package bench is its own module.\npackage bench\n\nimport _ \"peers.test/one\"\n",
 		"docs/dependencies.md":     "`github.com/gofrs/flock` and `go.uber.org/goleak`\n",
-		"docs/spec.md":             "| id | what | state |\n|---|---|---|\n| L1 | loop | done |\n| L2 | stops | open |\n| M8 | batch | later: 5 |\n| case:L01 | repeats | done |\n",
+		"docs/spec.md":             "# X\n\n| id | what | state |\n|---|---|---|\n| L1 | loop | done |\n| L2 | stops | open |\n| M8 | batch | later: 5 |\n| case:L01 | repeats | done |\n",
 		"README.md": "See `journal/mem.go`, `doc.go`, `mem.go`, `journal/`, [the spec](docs/spec.md#x) and\n[a site](https://x.test/gone).\n" +
 			"Not paths: `anthropic/claude`, `application/json`, `uzda.yaml`, `a b/c`, `1/2`, `github.com/x/y`.\n```\ncat gone/too.go\n```\n",
 	}
@@ -124,6 +124,7 @@ func TestPlanted(t *testing.T) {
 		{"no comment on a variable", "comments", "t.go", "package u\nvar V = 1\n", "t.go:2: V has no comment"},
 		{"a folder that is gone", "paths", "docs/x.md", "\nIt is in `window/plan.go`.\n", "docs/x.md:2: there is no window/plan.go"},
 		{"a file that is gone", "paths", "docs/x.md", "`gone.go`", "there is no gone.go"},
+		{"a dead anchor", "paths", "docs/x.md", "# A b, `c`\n## A b c\n[1](#a-b-c) [2](#a-b-c-1) [3](spec.md#x) [4](spec.md#y)", "docs/x.md:3: the link leads to #y, and docs/spec.md has no such heading; it has x"},
 		{"a dead link", "paths", "docs/x.md", "[x](../nowhere.md)", "leads to ../nowhere.md"},
 		{"a requirement without a test", "spec", "docs/spec.md", "| L7 | pairs | done |\n", "docs/spec.md:1: L7 is \"done\""},
 		{"a case without a test", "spec", "docs/spec.md", "| case:L1 | x | done |\n", "case:L1 is"},

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var (
@@ -46,12 +47,18 @@ func (t *Tree) Paths() []string {
 		}
 		text := blank(string(raw))
 		for _, m := range linked.FindAllStringSubmatchIndex(text, -1) {
-			target, _, _ := strings.Cut(text[m[2]:m[3]], "#")
-			if target == "" || strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+			target, anchor, _ := strings.Cut(text[m[2]:m[3]], "#")
+			if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
 				continue
 			}
-			if !t.exists(path.Join(path.Dir(doc), target)) {
+			full := doc
+			if target != "" {
+				full = path.Join(path.Dir(doc), target)
+			}
+			if !t.exists(full) {
 				faults = append(faults, fmt.Sprintf("%s:%d: the link leads to %s, which is not there", doc, lineAt(text, m[0]), target))
+			} else if anchor != "" && strings.HasSuffix(full, ".md") && !slices.Contains(t.anchors(full), anchor) {
+				faults = append(faults, fmt.Sprintf("%s:%d: the link leads to #%s, and %s has no such heading; it has %s", doc, lineAt(text, m[0]), anchor, full, strings.Join(t.anchors(full), ", ")))
 			}
 		}
 		for _, m := range quoted.FindAllStringSubmatchIndex(text, -1) {
@@ -63,6 +70,37 @@ func (t *Tree) Paths() []string {
 	}
 	return faults
 }
+
+var heading = regexp.MustCompile(`(?m)^#{1,6} +(.*?)[ #]*$`)
+
+// anchors are what links can name in a page, as GitHub makes them of its headings.
+func (t *Tree) anchors(doc string) (out []string) {
+	raw, err := t.read(doc)
+	if err != nil {
+		return nil
+	}
+	times := map[string]int{}
+	for _, m := range heading.FindAllStringSubmatch(blank(string(raw)), -1) {
+		text := linkText.ReplaceAllString(m[1], "$1")
+		slug := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, text)
+		n := times[slug]
+		if times[slug]++; n > 0 {
+			slug = fmt.Sprintf("%s-%d", slug, n)
+		}
+		out = append(out, slug)
+	}
+	return out
+}
+
+var linkText = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
 
 // ours are the documents about this repository, not those that are data.
 func ours(file string) bool {

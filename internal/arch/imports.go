@@ -79,11 +79,14 @@ var Rules = []Rule{
 	// internal: each the part named for it.
 	{Dir: "internal/testsum/cmd", Ours: []string{"internal/testsum"}},
 	{Dir: "internal/arch/cmd", Ours: []string{"internal/arch"}},
+	{Dir: "internal/cast/cmd", Ours: []string{"internal/cast"}},
+	{Dir: "internal/release/cmd", Ours: []string{"internal/release"}},
 	{Dir: "internal/schema", Parts: []string{
 		"github.com/google/jsonschema-go", "github.com/santhosh-tekuri/jsonschema/v6",
 	}},
 	{Dir: "internal/fit", Ours: []string{"internal/raw"}},
 	{Dir: "internal/charset", Parts: []string{"golang.org/x/text"}},
+	{Dir: "internal/pdf", Ours: []string{"internal/charset"}, Parts: []string{"golang.org/x/text"}},
 	{Dir: "internal/*"},
 
 	// The only places that know every adapter.

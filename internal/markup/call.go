@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // call makes a call of a name and its arguments, which may be anything.
@@ -34,14 +35,16 @@ func (f *finder) unclear(name string, at int, closing string) int {
 	if i := strings.Index(raw, closing); closing != "" && i >= 0 {
 		raw, end = raw[:i], at+i
 	}
-	if m := nameInside.FindStringSubmatch(raw); m != nil && !isTool(name) {
+	if m := nameInside().FindStringSubmatch(raw); m != nil && !isTool(name) {
 		name = m[1]
 	}
 	f.calls = append(f.calls, unclearCall(name, raw))
 	return end
 }
 
-var nameInside = regexp.MustCompile(`"name"\s*:\s*"([\w.:/-]{1,128})"`)
+var nameInside = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"name"\s*:\s*"([\w.:/-]{1,128})"`)
+})
 
 // jsonCalls reads the JSON of calls at at, one value or several, with semicolons,
 // commas or white space between them. It returns where they end.

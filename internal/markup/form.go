@@ -3,6 +3,7 @@ package markup
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // openings are what markup begins with.
@@ -87,7 +88,9 @@ func indexFrom(text string, at int, s string) int {
 	return len(text)
 }
 
-var glmArg = regexp.MustCompile(`(?s)^\s*<arg_key>([^<]*)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
+var glmArg = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^\s*<arg_key>([^<]*)</arg_key>\s*<arg_value>(.*?)</arg_value>`)
+})
 
 func glm(inner string) Call {
 	name, rest, _ := strings.Cut(strings.TrimSpace(inner), "<")
@@ -96,7 +99,7 @@ func glm(inner string) Call {
 	}
 	var args params
 	for {
-		m := glmArg.FindStringSubmatch(rest)
+		m := glmArg().FindStringSubmatch(rest)
 		if m == nil {
 			break
 		}
@@ -198,7 +201,9 @@ func (f *finder) valueEnds(at int, closing string) int {
 	return end
 }
 
-var mistralName = regexp.MustCompile(`^\s*([\w.:/-]{1,128})\s*(?:\[CALL_ID\][\w-]{0,64})?(?:\[ARGS\])?\s*\{`)
+var mistralName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*([\w.:/-]{1,128})\s*(?:\[CALL_ID\][\w-]{0,64})?(?:\[ARGS\])?\s*\{`)
+})
 
 // mistral reads a list of calls, or NAME{…}.
 func (f *finder) mistral(start, body int) (int, bool) {
@@ -207,7 +212,7 @@ func (f *finder) mistral(start, body int) (int, bool) {
 	if strings.HasPrefix(rest, "[{") || strings.HasPrefix(rest, "{") || strings.HasPrefix(rest, "[") && startsLine(f.text, start) {
 		return f.jsonCalls(at, "TOOL_CALLS", ""), true
 	}
-	m := mistralName.FindStringSubmatch(rest[:min(len(rest), maxHeader)])
+	m := mistralName().FindStringSubmatch(rest[:min(len(rest), maxHeader)])
 	if m == nil {
 		return 0, false
 	}
@@ -233,7 +238,9 @@ func (f *finder) python(start, body int) (int, bool) {
 	return f.jsonCalls(at, "python_tag", "<|eom_id|>"), true
 }
 
-var harmonyTo = regexp.MustCompile(`\bto=([^\s<]+)`)
+var harmonyTo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\bto=([^\s<]+)`)
+})
 
 // harmony reads one message of the format: its header says who it is for. What is
 // for nobody is plain text, if it is no thought.
@@ -247,7 +254,7 @@ func (f *finder) harmony(start, body int) (int, bool) {
 		return len(f.text), true
 	}
 	at := start + len(header) + len("<|message|>")
-	to := harmonyTo.FindStringSubmatch(header)
+	to := harmonyTo().FindStringSubmatch(header)
 	rest := f.text[at:]
 	n := f.harmonyEnd(rest)
 	if to != nil && strings.HasPrefix(strings.TrimLeft(rest, space), "{") {
@@ -269,10 +276,12 @@ func (f *finder) harmony(start, body int) (int, bool) {
 	return end, true
 }
 
-var harmonyEnds = regexp.MustCompile(`<\|(?:end|call|return|start|channel)\|>`)
+var harmonyEnds = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<\|(?:end|call|return|start|channel)\|>`)
+})
 
 func (f *finder) harmonyEnd(rest string) int {
-	if at := harmonyEnds.FindStringIndex(rest); at != nil {
+	if at := harmonyEnds().FindStringIndex(rest); at != nil {
 		return at[0]
 	}
 	return len(rest)

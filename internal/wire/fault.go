@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -195,11 +196,13 @@ func (r *report) message() string {
 	return "the service reports an error without a word"
 }
 
-var pages = regexp.MustCompile(`(?is)<(title|h1)[^>]*>(.*?)</`)
+var pages = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)<(title|h1)[^>]*>(.*?)</`)
+})
 
 // page describes a page of HTML in a few words.
 func page(raw []byte) string {
-	if m := pages.FindSubmatch(raw); m != nil {
+	if m := pages().FindSubmatch(raw); m != nil {
 		if title := clip(unescape(string(m[2])), 120); title != "" {
 			return fmt.Sprintf("an HTML page (%q)", title)
 		}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -231,6 +232,8 @@ func isHTML(contentType string) bool {
 	return media == "text/html" || media == "application/xhtml+xml"
 }
 
-var tags = regexp.MustCompile(`<[^>]*>`)
+var tags = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`<[^>]*>`)
+})
 
-func unescape(s string) string { return html.UnescapeString(tags.ReplaceAllString(s, "")) }
+func unescape(s string) string { return html.UnescapeString(tags().ReplaceAllString(s, "")) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uzda-dev/uzda"
@@ -43,11 +44,13 @@ var specials = []special{
 	{code: "context", any: overflows, not: paces, from: []int{0, 400, 413, 422, 429, 500}, tell: larger},
 }
 
-var pullable = regexp.MustCompile(`(?i)\bmodel ["']([^"'\s]{1,200})["'] not found`)
+var pullable = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bmodel ["']([^"'\s]{1,200})["'] not found`)
+})
 
 // pull says how a model comes to Ollama, whose error is a plain string.
 func pull(r *report, _ string) string {
-	m := pullable.FindStringSubmatch(strings.Join(r.texts, "\n"))
+	m := pullable().FindStringSubmatch(strings.Join(r.texts, "\n"))
 	if m == nil {
 		return ""
 	}

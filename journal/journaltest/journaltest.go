@@ -48,6 +48,7 @@ func Run(t *testing.T, open Opener) {
 		{"Append", appendTests}, {"Input", inputTests}, {"Content", contentTests},
 		{"Lease", leaseTests}, {"Claim", claimTests}, {"Ledger", ledgerTests},
 		{"Blobs", blobTests}, {"Index", indexTests}, {"Many", manyTests}, {"Wait", waitTests},
+		{"Remove", removeTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ type Local struct {
 	Trained int
 	Slots   int  // of llama-server; default 1
 	Loading bool // llama-server: health says 503, and so does all else
+	Sees    bool // Ollama: it says that its models take pictures
 	Version string
 }
 
@@ -234,8 +235,12 @@ func (s *Server) ollamaMeta(to *sender, r *Request, path string) {
 			s.json(to, r, http.StatusNotFound, `{"error":`+quoted("model '"+name.text+"' not found", false)+`}`)
 			return
 		}
+		sees := ""
+		if local.Sees {
+			sees = `,"vision"`
+		}
 		s.json(to, r, http.StatusOK, fmt.Sprintf(`{"modelfile":"","parameters":"","template":"{{ .Prompt }}","details":{"family":"fake","parameter_size":"1B"},`+
-			`"model_info":{"general.architecture":"fake","fake.context_length":%d},"capabilities":["completion","tools","thinking"]}`, local.Trained))
+			`"model_info":{"general.architecture":"fake","fake.context_length":%d},"capabilities":["completion","tools","thinking"%s]}`, local.Trained, sees))
 	default:
 		s.note(fmt.Sprintf("request %d, %s %s: there is no such endpoint", r.N, r.Method, r.Path))
 		s.json(to, r, http.StatusNotFound, `{"error":"not found"}`)

@@ -272,7 +272,7 @@ func (r *reader) conceals(t html.Token) bool {
 				return true
 			}
 		case "style":
-			if hides.MatchString(a.Val[:min(len(a.Val), 4096)]) {
+			if hides().MatchString(a.Val[:min(len(a.Val), 4096)]) {
 				return true
 			}
 		case "id":

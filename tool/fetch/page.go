@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/internal/charset"
@@ -195,7 +196,7 @@ func classify(r *reply) (k kind, mimeType, hint string) {
 		return hypertext, said, hint
 	case seen == "text/html" && (said == "text/plain" || strings.HasPrefix(said, "image/") && said != "image/svg+xml" || said == "application/octet-stream"):
 		return hypertext, seen, hint
-	case strings.HasPrefix(said, "text/"), textual.MatchString(said), strings.HasPrefix(seen, "text/"):
+	case strings.HasPrefix(said, "text/"), textual().MatchString(said), strings.HasPrefix(seen, "text/"):
 		return plainText, said, hint
 	case said == "application/octet-stream":
 		return plainText, seen, hint // decode says whether it is text
@@ -203,4 +204,6 @@ func classify(r *reply) (k kind, mimeType, hint string) {
 	return opaque, said, hint
 }
 
-var textual = regexp.MustCompile(`^(application|image|model|message)/(.*\+)?(json|ld\+json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|x-sh|sql|graphql|x-ndjson|jsonl|rtf|x-httpd-php|x-tex|x-www-form-urlencoded|rfc822)$`)
+var textual = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(application|image|model|message)/(.*\+)?(json|ld\+json|xml|yaml|x-yaml|toml|javascript|x-javascript|ecmascript|x-sh|sql|graphql|x-ndjson|jsonl|rtf|x-httpd-php|x-tex|x-www-form-urlencoded|rfc822)$`)
+})

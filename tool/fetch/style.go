@@ -3,15 +3,22 @@ package fetch
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
+// Expressions are compiled when they are first used: it takes a millisecond, and most
+// runs read no page.
 var (
-	hides = regexp.MustCompile(`(?i)(?:^|[;{\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0*\.?0+\s*(?:[;!}]|$)|font-size\s*:\s*(?:0+(?:\.0+)?(?:px|pt|r?em|%)?|[01](?:\.\d+)?p[xt])\s*(?:[;!}]|$)|` +
+	hides = lazily(`(?i)(?:^|[;{\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|opacity\s*:\s*0*\.?0+\s*(?:[;!}]|$)|font-size\s*:\s*(?:0+(?:\.0+)?(?:px|pt|r?em|%)?|[01](?:\.\d+)?p[xt])\s*(?:[;!}]|$)|` +
 		`color\s*:\s*transparent|(?:max-)?(?:height|width)\s*:\s*0(?:px)?\s*(?:[;!}]|$)|text-indent\s*:\s*-\d{3,}|(?:left|top|right)\s*:\s*-\d{3,}|clip\s*:\s*rect\(\s*[01](?:px)?[\s,]+[01](?:px)?[\s,]|content-visibility\s*:\s*hidden)`)
-	shows  = regexp.MustCompile(`(?i)(?:^|[;{\s])display\s*:\s*[^n;\s]|visibility\s*:\s*visible|opacity\s*:\s*(?:1|0?\.[1-9])`)
-	single = regexp.MustCompile(`^[.#][\w-]{1,100}$`)
-	parts  = regexp.MustCompile(`[.#][\w-]{1,100}`)
+	shows  = lazily(`(?i)(?:^|[;{\s])display\s*:\s*[^n;\s]|visibility\s*:\s*visible|opacity\s*:\s*(?:1|0?\.[1-9])`)
+	single = lazily(`^[.#][\w-]{1,100}$`)
+	parts  = lazily(`[.#][\w-]{1,100}`)
 )
+
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // A sheet knows the classes and ids that a page's own style hides. It reads rules of
 // one class or id; what a browser would need its whole machinery for, it leaves.
@@ -48,16 +55,16 @@ func (s *sheet) rule(selectors, body string) {
 	if i := strings.LastIndex(selectors, "*/"); i >= 0 {
 		selectors = selectors[i+2:]
 	}
-	hide, show := hides.MatchString(body), shows.MatchString(body)
+	hide, show := hides().MatchString(body), shows().MatchString(body)
 	if !hide && !show || len(s.hidden)+len(s.shown) > most {
 		return
 	}
 	for sel := range strings.SplitSeq(selectors, ",") {
 		sel = strings.TrimSpace(sel)
-		if hide && single.MatchString(sel) {
+		if hide && single().MatchString(sel) {
 			set(&s.hidden, sel)
 		} else if show && !hide {
-			for _, p := range parts.FindAllString(sel, 8) {
+			for _, p := range parts().FindAllString(sel, 8) {
 				set(&s.shown, p)
 			}
 		}

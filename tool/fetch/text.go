@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/uzda-dev/uzda/internal/charset"
@@ -13,11 +14,13 @@ func asError[T any](err error, target *T) bool { return err != nil && errors.As(
 
 // saysCharset finds what a page says of its own encoding, in a meta tag of HTML or the
 // first line of XML. Both are ASCII in all encodings that may be named there.
-var saysCharset = regexp.MustCompile(`(?is)<(?:meta\b[^>]{0,300}?\bcharset|\?xml\b[^>]{0,300}?\bencoding)\s*=\s*["']?\s*([a-z0-9_:.-]{1,40})`)
+var saysCharset = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?is)<(?:meta\b[^>]{0,300}?\bcharset|\?xml\b[^>]{0,300}?\bencoding)\s*=\s*["']?\s*([a-z0-9_:.-]{1,40})`)
+})
 
 func declared(body []byte) string {
 	const where = 4 << 10 // browsers look at 1 KiB
-	if m := saysCharset.FindSubmatch(body[:min(len(body), where)]); m != nil {
+	if m := saysCharset().FindSubmatch(body[:min(len(body), where)]); m != nil {
 		return string(m[1])
 	}
 	return ""

@@ -74,12 +74,22 @@ type memory struct {
 	sizes   [2]int64          // of the lists as they were read
 }
 
+// remembered is how many sessions are held in memory. Another one's lists are read
+// again.
+const remembered = 1000
+
 // memory returns the state of a session; the lock is held.
 func (f *Files) memory(id uzda.SessionID) (*memory, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	m := f.sessions[id]
 	if m == nil {
+		if len(f.sessions) >= remembered {
+			for any := range f.sessions {
+				delete(f.sessions, any)
+				break
+			}
+		}
 		m = &memory{dir: filepath.Join(f.cfg.State, id.Folder())}
 		f.sessions[id] = m
 	}

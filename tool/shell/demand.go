@@ -3,6 +3,7 @@ package shell
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/uzda-dev/uzda"
 )
@@ -23,7 +24,9 @@ var demands = []struct {
 }
 
 // reads are commands that take standard input when they are called so.
-var reads = regexp.MustCompile(`(?m)(^|[;&(]|\bdo|\bthen)[ \t]*(read(\s+-[a-zA-Z]+)*(\s+[A-Za-z_]\w*)+|cat(\s+-)?|tee\s+\S+|wc(\s+-[a-z]+)?|sort|sed\s+'[^']*'|tr\s+\S+\s+\S+)[ \t]*($|[;&)])`)
+var reads = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(^|[;&(]|\bdo|\bthen)[ \t]*(read(\s+-[a-zA-Z]+)*(\s+[A-Za-z_]\w*)+|cat(\s+-)?|tee\s+\S+|wc(\s+-[a-z]+)?|sort|sed\s+'[^']*'|tr\s+\S+\s+\S+)[ \t]*($|[;&)])`)
+})
 
 // demand says that a command wanted something of a person, as far as its words show
 // it: "" if not.
@@ -37,7 +40,7 @@ func demand(command, output string, code int) string {
 			return d.advice
 		}
 	}
-	if (output == "(no output)" || code != 0) && !strings.ContainsAny(command, "|<") && reads.MatchString(command) {
+	if (output == "(no output)" || code != 0) && !strings.ContainsAny(command, "|<") && reads().MatchString(command) {
 		return "it reads standard input, which is empty here: name a file, or use a pipe or a here-document"
 	}
 	return ""

@@ -52,7 +52,7 @@ func (s *Shell) Reap(id uzda.SessionID) []string {
 	}
 	lost := lines(s.lost(id))
 	s.mu.Lock()
-	if !s.seen[id] {
+	if len(lost) > 0 && !s.looked(id) {
 		s.told[id] = append(s.told[id], lost...)
 	}
 	s.mu.Unlock()
@@ -73,12 +73,43 @@ func (s *Shell) Close() error {
 	return nil
 }
 
+// remembered is how many sessions are known to have been looked at, at least. To
+// look again at one that was forgotten costs time, no more.
+const remembered = 5000
+
+// visits are the last sessions that were looked at; a program that runs for months
+// has too many to know them all.
+type visits struct{ recent, older map[uzda.SessionID]bool }
+
+func (v *visits) has(id uzda.SessionID) bool { return v.recent[id] || v.older[id] }
+
+func (v *visits) add(id uzda.SessionID) {
+	if v.recent == nil || len(v.recent) >= remembered {
+		v.older, v.recent = v.recent, map[uzda.SessionID]bool{}
+	}
+	v.recent[id] = true
+}
+
+// looked says whether a session was looked at for leftovers, or runs a command now;
+// the lock is held.
+func (s *Shell) looked(id uzda.SessionID) bool {
+	if s.seen.has(id) {
+		return true
+	}
+	for j := range s.jobs {
+		if j.session == id {
+			return true
+		}
+	}
+	return len(s.kept[id]) > 0
+}
+
 // leftovers ends what commands of the session left that ran when this program
 // crashed; it looks once a session.
 func (s *Shell) leftovers(id uzda.SessionID) []string {
 	s.mu.Lock()
-	seen := s.seen[id]
-	s.seen[id] = true
+	seen := s.looked(id)
+	s.seen.add(id)
 	lost := s.told[id]
 	delete(s.told, id)
 	s.mu.Unlock()

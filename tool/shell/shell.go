@@ -75,7 +75,7 @@ type Shell struct {
 	in   *schema.Schema
 
 	mu   sync.Mutex
-	seen map[uzda.SessionID]bool     // sessions that were looked at for leftovers
+	seen visits                      // sessions that were looked at for leftovers
 	told map[uzda.SessionID][]string // what Reap ended before that
 	dirs map[uzda.SessionID]string   // working directories that could not be stored
 	runs map[string]bool             // marks of the commands that run now
@@ -90,10 +90,11 @@ var (
 	_ uzda.Placer    = (*Shell)(nil)
 )
 
-// New returns the tool. The error says that there is no shell, or what is missing.
+// New returns the tool. The error says that there is no shell, or what is missing; on
+// a system that it does not run on, it is errors.ErrUnsupported.
 func New(c Config) (*Shell, error) {
 	if !supported {
-		return nil, errors.New("the shell tool does not run on this system yet; on Windows, run the program in WSL")
+		return nil, fmt.Errorf("it does not run on this system yet (%w); on Windows, run the program in WSL", errors.ErrUnsupported)
 	}
 	if c.State == "" {
 		return nil, errors.New("shell: Config.State is empty: name a folder for what sessions keep")
@@ -125,7 +126,7 @@ func New(c Config) (*Shell, error) {
 		}
 	}
 	return &Shell{
-		c: c, in: in, seen: map[uzda.SessionID]bool{}, told: map[uzda.SessionID][]string{}, dirs: map[uzda.SessionID]string{}, runs: runs, jobs: map[*job]bool{}, kept: map[uzda.SessionID][]*job{},
+		c: c, in: in, told: map[uzda.SessionID][]string{}, dirs: map[uzda.SessionID]string{}, runs: runs, jobs: map[*job]bool{}, kept: map[uzda.SessionID][]*job{},
 		// No effect is declared: a command may do anything, and gates judge it by its text.
 		spec: uzda.ToolSpec{Name: "shell", Description: text, Input: in.JSON(), Source: "built-in"},
 	}, nil

@@ -95,6 +95,7 @@ type Fetch struct {
 type Store struct {
 	Kind string // sqlite or files
 	Path string // a file or a folder
+	Warn int    // megabytes from which on its size is told; 0: never
 }
 
 // Origin says where the value of a key came from: "flag --model",
