@@ -1,20 +1,20 @@
 #!/bin/sh
 # Runs Uzda, a hand-written loop and other frameworks on the same work, and holds
 # the result against the bars of docs/performance.md, which says what is measured
-# and how. It needs a POSIX shell and Go, and a machine that is otherwise idle; the
-# first time it fetches the other frameworks, which takes some minutes.
+# and how. It needs a POSIX shell and Go, and a machine that is otherwise idle. The
+# first time it fetches and builds the other frameworks, which takes some minutes.
 #
 #   ./bench.sh                 a table for people, in some minutes
 #   ./bench.sh --quick         fewer rounds: a first look, less sure
-#   ./bench.sh --no-peers      without the other frameworks
+#   ./bench.sh --no-peers      without the other frameworks: nothing is fetched
 #   ./bench.sh --json FILE     also all figures, as JSON
 #   ./bench.sh --only whole    only start, resume, delay and sessions side by side
 #   ./bench.sh --docs docs     also put the figures into docs/performance.md
-#   ./bench.sh --profile DIR   instead: profiles of each run, for go tool pprof
+#   ./bench.sh --profile DIR   instead: profiles of our runs, for go tool pprof
 #   ./bench.sh --help          all arguments
 #
-# It exits 0 if all bars hold, 13 if one is missed, 1 if a run failed, 2 if the
-# arguments are wrong.
+# It exits 0 if all bars hold, 13 if one is missed, 1 if a run failed or something
+# could not be built, 2 if the arguments are wrong.
 set -eu
 
 command -v go >/dev/null 2>&1 || {
@@ -27,29 +27,4 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 # As the program is built.
 (cd "$(dirname "$0")/bench" && GOWORK=off CGO_ENABLED=0 go build -trimpath -o "$tmp/bench" .) || exit 1
-
-peers=$tmp/peers
-only=
-for arg; do
-	shift
-	case $arg in
-	--no-peers) peers= ;;
-	--help | -h | -help)
-		sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0"
-		only=whole
-		set -- "$@" "$arg"
-		;;
-	whole) only=$arg && set -- "$@" "$arg" ;;
-	*) set -- "$@" "$arg" ;;
-	esac
-done
-if [ "$only" != whole ] && [ -n "$peers" ]; then
-	mkdir "$peers"
-	(cd "$(dirname "$0")/bench/peers" && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$peers" ./...) || {
-		echo "bench.sh: the other frameworks could not be built; they are fetched once. --no-peers does without them" >&2
-		exit 1
-	}
-else
-	peers=
-fi
-"$tmp/bench" --source "$(dirname "$0")" --peers "$peers" "$@"
+"$tmp/bench" --source "$(dirname "$0")" "$@"

@@ -28,6 +28,13 @@ func pngFile(t *testing.T, p *program, name string) []byte {
 	return b.Bytes()
 }
 
+// The smallest picture and a document of a page, for pages that show how to attach.
+const (
+	onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\nIDATx\x9cc\xf8\x0f\x00\x01\x01\x01\x00\xb18\xf6\x14\x00\x00\x00\x00IEND\xaeB`\x82"
+	onePage  = "%PDF-1.4 1 0 obj << /Subtype /Type1 >> endobj 2 0 obj << /Length 40 >> stream\nBT /F 12 Tf 72 700 Td (Tea and cups) Tj ET\nendstream endobj " +
+		"3 0 obj << /Type /Page /Contents 2 0 R /Resources << /Font << /F 1 0 R >> >> >> endobj"
+)
+
 // printed is what the program prints for people.
 func printed(t *testing.T, p *program, args ...string) string {
 	t.Helper()

@@ -189,6 +189,8 @@ func (r *follower) prepare(turns string) {
 		"work/notes.md":   "# Order\nTea: 9\nCups: 5\nTotal: 12\n",
 		"work/turns.json": turns,
 		"work/turns.txt":  "How many orders are there?\n",
+		"work/chart.png":  onePixel,
+		"work/report.pdf": onePage,
 		"seed.json":       `{"turns":[{"calls":[{"name":"todo","input":{"items":[]}}]},{"text":"Done."}]}`,
 		"unknown.json":    `{"turns":[{"text":"I pay.","calls":[{"name":"shell","input":{"command":"kill -9 $PPID; sleep 5"}}]},{"text":"Paid."}]}`,
 		"cwd":             work,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -96,7 +97,7 @@ func (f *watching) run(ctx context.Context) error {
 		case r, ok := <-reads:
 			switch {
 			case !ok || ctx.Err() != nil:
-				return f.left(ctx)
+				return f.left()
 			case r.err != nil:
 				return fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", r.err)
 			case r.e.Seq == 0: // a delta: what it belongs to comes whole
@@ -118,8 +119,8 @@ func (f *watching) run(ctx context.Context) error {
 const quiet = 30 * time.Second
 
 // left ends the showing, because somebody wanted it or whoever read it has gone.
-func (f *watching) left(ctx context.Context) error {
-	if f.signals.Err() != nil && context.Cause(f.signals) != errGone {
+func (f *watching) left() error {
+	if f.signals.Err() != nil && !errors.Is(context.Cause(f.signals), errGone) {
 		fmt.Fprintf(f.err, "no longer shown; it goes on: uzda show %s --follow\n", f.id)
 		return &exit{code: uzda.CancelledByUser.Exit()}
 	}

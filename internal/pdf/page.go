@@ -201,7 +201,7 @@ func (r *reader) object(o object, res dict) {
 		r.page.Pictures++
 		return
 	}
-	if r.resolve(s.dict["Subtype"]) != name("Form") || r.forms[s] || len(r.forms) >= maxForms || !r.spend(costOfForm) {
+	if r.resolve(s.dict["Subtype"]) != name("Form") || !r.spend(costOfForm) || r.forms[s] || len(r.forms) >= maxForms {
 		return
 	}
 	data, err := r.decode(s)
