@@ -16,7 +16,7 @@ func (r *run) advance(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	f, gen := r.s.Fork(), r.s.GearGen
-	var bodies, start []uzda.Body
+	bodies, start := make([]uzda.Body, 0, 8), []uzda.Body(nil)
 	hand := Hand{Asking: r.hand.Asking, Uses: r.hand.Uses}
 	stage := func(b uzda.Body) {
 		bodies = append(bodies, b)

@@ -6,43 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/uzda-dev/uzda/bench/internal/provider"
-	"github.com/uzda-dev/uzda/bench/internal/report"
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
 
-// serve is the provider's process. It prints its URL, and ends when its input does.
-func serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	s := &http.Server{Handler: provider.New(report.Long), ReadHeaderTimeout: time.Minute}
-	go func() {
-		_, _ = io.Copy(io.Discard, in) // its end is all that is of interest
-		_ = s.Close()
-	}()
-	if _, err := fmt.Fprintf(out, "http://%s\n", l.Addr()); err != nil {
-		return err
-	}
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return ctx.Err()
-}
-
 // child does a task as a contestant and prints the result as JSON.
 func child(ctx context.Context, name, raw string, out io.Writer) error {
-	all := entries()
+	all := entries("")
 	i := slices.IndexFunc(all, func(e entry) bool { return e.name == name })
 	if i < 0 || all[i].run == nil {
 		return fmt.Errorf("there is no contestant %q in this program", name)

@@ -11,12 +11,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"time"
+	"path/filepath"
+	"strings"
 
 	"github.com/uzda-dev/uzda/bench/internal/commits"
+	"github.com/uzda-dev/uzda/bench/internal/crowd"
+	"github.com/uzda-dev/uzda/bench/internal/durable"
 	"github.com/uzda-dev/uzda/bench/internal/floor"
 	"github.com/uzda-dev/uzda/bench/internal/ours"
+	"github.com/uzda-dev/uzda/bench/internal/provider"
 	"github.com/uzda-dev/uzda/bench/internal/report"
+	"github.com/uzda-dev/uzda/bench/internal/service"
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
 
@@ -31,14 +36,30 @@ type entry struct {
 	windows bool // also the runs in which a window is measured
 }
 
-func entries() []entry {
+// entries are the contestants of this program, and with a folder of programs those of
+// others.
+func entries(peers string) []entry {
 	all := []int{20, 100, report.Full}
-	return []entry{
+	out := []entry{
 		{name: report.Floor, run: floor.Run, steps: all, windows: true},
 		{name: report.Memory, run: ours.Memory, steps: all, windows: true},
-		{name: report.Durable, run: ours.Durable, steps: all},
+		{name: report.Durable, run: durable.Run, steps: all},
 		{name: report.ByHand, run: commits.Run, steps: all},
+		{name: report.FloorMessages, run: floor.Messages, steps: all},
+		{name: report.Messages, run: ours.Messages, steps: all},
 	}
+	if peers == "" {
+		return out
+	}
+	for _, p := range report.Peers() {
+		out = append(out, entry{name: p.Name, command: program(peers, p.Name), steps: all})
+	}
+	return out
+}
+
+// program is where the program of a contestant is.
+func program(dir, name string) string {
+	return filepath.Join(dir, strings.ReplaceAll(name, " ", ""))
 }
 
 // What the command exits with, besides 0.
@@ -60,7 +81,13 @@ func main() {
 
 func run(ctx context.Context, args []string, in io.Reader, out io.Writer) (int, error) {
 	if len(args) > 0 && args[0] == "provider" {
-		return failed(serve(ctx, in, out))
+		return failed(service.Serve(ctx, in, out, provider.New(report.Long)))
+	}
+	if len(args) > 0 && args[0] == "crowd" {
+		return failed(service.Serve(ctx, in, out, &crowd.Server{}))
+	}
+	if len(args) == 3 && args[0] == "whole" {
+		return failed(wholeChild(ctx, args[1], args[2], out))
 	}
 	if len(args) == 3 && args[0] == "as" {
 		return failed(child(ctx, args[1], args[2], out))
@@ -82,7 +109,11 @@ func compare(ctx context.Context, args []string, out io.Writer) (int, error) {
 	rounds := f.Int("rounds", 0, "how many rounds; default 9, and up to 18 where a bar is in doubt")
 	file := f.String("json", "", "write all figures to this file")
 	dir := f.String("dir", "", "where durable runs store; default the folder for temporary files")
-	profiles := f.String("profile", "", "write profiles of each run to this folder, and measure nothing")
+	profiles := f.String("profile", "", "write profiles of each run of ours to this folder, and measure nothing")
+	var others others
+	others.flags(f)
+	var asked asked
+	asked.flags(f)
 	f.SetOutput(out)
 	switch err := f.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -91,6 +122,9 @@ func compare(ctx context.Context, args []string, out io.Writer) (int, error) {
 		return exitUsage, err
 	case f.NArg() > 0:
 		return exitUsage, fmt.Errorf("unknown argument %q", f.Arg(0))
+	}
+	if err := asked.check(); err != nil {
+		return exitUsage, err
 	}
 	least, most := 9, 18
 	switch {
@@ -112,32 +146,31 @@ func compare(ctx context.Context, args []string, out io.Writer) (int, error) {
 	if *profiles != "" {
 		return failed(b.profile(ctx, *profiles))
 	}
-	began := time.Now()
-	if err := b.warm(ctx); err != nil {
-		return exitFailed, err
-	}
-	var done []report.Round
-	for len(done) < least || len(done) < most && !report.Sure(report.Bars(done)) {
-		r, err := b.round(ctx, len(done))
-		if err != nil {
+	if asked.only != alone {
+		if b.peers, err = others.build(ctx, asked.source, b.dir, out); err != nil {
 			return exitFailed, err
 		}
-		done = append(done, r)
 	}
-	rows, bars := report.Rows(done), report.Bars(done)
-	fmt.Fprintf(out, "medians of %d rounds, which took %s; CPU is user and system together\n\n", len(done), time.Since(began).Round(time.Second))
-	report.Print(out, rows, bars)
-	if err := write(*file, m, done, rows, bars); err != nil {
+	c, err := b.contest(ctx, asked, least, most, out)
+	if err != nil {
 		return exitFailed, err
 	}
-	if missed := report.Missed(bars); len(missed) > 0 {
+	more, err := b.whole(ctx, asked, least, out)
+	if err != nil {
+		return exitFailed, err
+	}
+	c.bars = append(c.bars, more...)
+	if err := write(*file, m, c); err != nil {
+		return exitFailed, err
+	}
+	if missed := report.Missed(c.bars); len(missed) > 0 {
 		return exitMissed, fmt.Errorf("%d of the bars do not hold", len(missed))
 	}
 	return 0, nil
 }
 
 // write writes all figures as JSON to a file, if one is named.
-func write(name string, m machine, rounds []report.Round, rows []report.Row, bars []report.Bar) error {
+func write(name string, m machine, c contest) error {
 	if name == "" {
 		return nil
 	}
@@ -146,7 +179,7 @@ func write(name string, m machine, rounds []report.Round, rows []report.Row, bar
 		Bars    []report.Bar   `json:"bars"`
 		Rows    []report.Row   `json:"rows"`
 		Rounds  []report.Round `json:"rounds"`
-	}{m, bars, rows, rounds}, "", "\t")
+	}{m, c.bars, c.rows, c.rounds}, "", "\t")
 	if err != nil {
 		return err
 	}

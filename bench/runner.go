@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -10,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/uzda-dev/uzda/bench/internal/provider"
 	"github.com/uzda-dev/uzda/bench/internal/report"
+	"github.com/uzda-dev/uzda/bench/internal/service"
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
 
@@ -28,8 +27,8 @@ type bench struct {
 	self     string // this program
 	dir      string
 	url      string // of the provider
-	provider *exec.Cmd
-	stdin    io.Closer
+	provider *service.Process
+	peers    string // see entries
 	runs     int
 	profiles string // folder and ending of profiles, with a * for their name; "": none are made
 }
@@ -43,52 +42,23 @@ func start(ctx context.Context, dir string) (*bench, error) {
 	if dir, err = os.MkdirTemp(dir, "bench"); err != nil {
 		return nil, err
 	}
-	b := &bench{self: self, dir: dir, provider: command(ctx, self, "provider")}
-	in, err := b.provider.StdinPipe()
-	if err != nil {
+	b := &bench{self: self, dir: dir}
+	if b.provider, err = service.Start(service.Command(ctx, self, "provider")); err != nil {
+		os.RemoveAll(dir)
 		return nil, err
 	}
-	b.stdin = in
-	out, err := b.provider.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := b.provider.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		b.close()
-		return nil, fmt.Errorf("start the provider: %w", err)
-	}
-	b.url = strings.TrimSpace(line)
+	b.url = b.provider.URL
 	return b, nil
 }
 
 func (b *bench) close() {
-	b.stdin.Close()
-	_ = b.provider.Wait() // it was told to end
+	b.provider.Close()
 	os.RemoveAll(b.dir)
-}
-
-// command is a process without proxies between it and the provider, without
-// certificates of its own, which cost time to read, and without settings of ours.
-func command(ctx context.Context, name string, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, name, args...)
-	c.Stderr = os.Stderr
-	for _, v := range os.Environ() {
-		key, _, _ := strings.Cut(v, "=")
-		if up := strings.ToUpper(key); strings.HasSuffix(up, "_PROXY") || slices.ContainsFunc([]string{"SSL_CERT_", "OPENAI_", "UZDA_"}, func(p string) bool { return strings.HasPrefix(up, p) }) {
-			continue
-		}
-		c.Env = append(c.Env, v)
-	}
-	return c
 }
 
 // warm runs every contestant once for nothing: the first finds caches cold.
 func (b *bench) warm(ctx context.Context) error {
-	for _, e := range entries() {
+	for _, e := range entries(b.peers) {
 		if _, err := b.run(ctx, e, e.steps[0]); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
@@ -96,12 +66,32 @@ func (b *bench) warm(ctx context.Context) error {
 	return nil
 }
 
+// rounds runs rounds until the bars are sure.
+func (b *bench) rounds(ctx context.Context, least, most int, out io.Writer) (done []report.Round, err error) {
+	if err := b.warm(ctx); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	for len(done) < least || len(done) < most && !report.Sure(report.Bars(done)) {
+		r, err := b.round(ctx, len(done))
+		if err != nil {
+			return nil, err
+		}
+		done = append(done, r)
+	}
+	fmt.Fprintf(out, "medians of %d rounds, which took %s; CPU is user and system together\n\n", len(done), time.Since(began).Round(time.Second))
+	return done, nil
+}
+
 // round runs everything once, in turn; every other round in the other order, so
 // that a machine that becomes slower is nobody's fault.
 func (b *bench) round(ctx context.Context, n int) (report.Round, error) {
 	var out report.Round
 	var lengths []int
-	all := entries()
+	all := entries(b.peers)
+	if n >= report.PeerRounds {
+		all = entries("")
+	}
 	for _, e := range all {
 		lengths = append(lengths, e.steps...)
 	}
@@ -166,7 +156,7 @@ func (b *bench) run(ctx context.Context, e entry, steps int) (report.Run, error)
 	if err != nil {
 		return report.Run{}, err
 	}
-	c := command(ctx, cmp.Or(e.command, b.self), "as", e.name, string(raw))
+	c := service.Command(ctx, cmp.Or(e.command, b.self), "as", e.name, string(raw))
 	var out bytes.Buffer
 	c.Stdout = &out
 	if err := c.Run(); err != nil {
@@ -179,7 +169,7 @@ func (b *bench) run(ctx context.Context, e entry, steps int) (report.Run, error)
 	if err := b.check(ctx, path, t, r); err != nil {
 		return report.Run{}, err
 	}
-	run := report.Run{Contestant: e.name, Steps: steps, Whole: r.Figures, RSS: peak(c.ProcessState)}
+	run := report.Run{Contestant: e.name, Steps: steps, Whole: r.Figures, RSS: cmp.Or(r.RSS, peak(c.ProcessState))}
 	if part {
 		run.Window = &r.Windows[0]
 	}
@@ -208,7 +198,8 @@ func (b *bench) check(ctx context.Context, path string, t task.Task, r task.Resu
 	return nil
 }
 
-// peak is the most memory that a process had.
+// peak is the most memory that a process had, where it does not know that itself; on
+// some systems as much as this one at least, which started it.
 func peak(s *os.ProcessState) int64 {
 	u, ok := s.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -231,6 +222,11 @@ type machine struct {
 
 func (m machine) String() string {
 	return fmt.Sprintf("%d CPUs (%s), %s\n%s, a synced write of 4 KB takes %s", m.CPUs, cmp.Or(m.CPU, "of unknown make"), m.Go, m.System, m.Sync.Round(time.Microsecond))
+}
+
+// named is the machine in general terms.
+func (m machine) named() string {
+	return fmt.Sprintf("%d CPUs (%s), %s, %s; a synced write of 4 KB takes %s", m.CPUs, cmp.Or(m.CPU, "of unknown make"), strings.Fields(m.System)[0], m.Go, m.Sync.Round(time.Microsecond))
 }
 
 func facts(dir string) (machine, error) {

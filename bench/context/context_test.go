@@ -165,7 +165,7 @@ func TestRetention(t *testing.T) {
 		t.Errorf("%d facts with a register, %d without", with.in, without.in)
 	}
 	var md, svg bytes.Buffer
-	if err := errors.Join(table(&md, cells), plot(&svg, cells)); err != nil {
+	if err := errors.Join(table(&md, cells), panels(&svg, cells)); err != nil {
 		t.Fatal(err)
 	}
 	t.Log("\n" + md.String())

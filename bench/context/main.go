@@ -69,7 +69,7 @@ func draw(name string, cells []cell) error {
 	if err != nil {
 		return err
 	}
-	if err := plot(f, cells); err != nil {
+	if err := panels(f, cells); err != nil {
 		f.Close()
 		return err
 	}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"html"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/uzda-dev/uzda/bench/internal/plot"
 )
 
 // Sizes of the plot in pixels.
@@ -27,9 +28,9 @@ func looks() []look {
 	}
 }
 
-// plot draws cells as panels: a column for each set, above what stands in the
+// panels draws cells as panels: a column for each set, above what stands in the
 // request, below what can be reached. A hollow mark is a share that was not reached.
-func plot(w io.Writer, cells []cell) error {
+func panels(w io.Writer, cells []cell) error {
 	sets := names(cells, func(c cell) string { return c.set })
 	names := names(cells, func(c cell) string { return c.move })
 	width := left + len(sets)*(panelW+gapX)
@@ -37,13 +38,13 @@ func plot(w io.Writer, cells []cell) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" font-family="system-ui, sans-serif" font-size="12">`+"\n", width, height, width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="#fff"/>`+"\n", width, height)
-	b.WriteString(text(left, 26, "start", "#222", "font-size=\"16\" font-weight=\"600\"", "Needed facts that are left when a request is cut"))
-	b.WriteString(text(left, 46, "start", "#555", "", "Across: the share of its tokens that a request is cut to. Hollow marks: the move alone does not come so far."))
+	b.WriteString(plot.Text(left, 26, "start", "#222", "font-size=\"16\" font-weight=\"600\"", "Needed facts that are left when a request is cut"))
+	b.WriteString(plot.Text(left, 46, "start", "#555", "", "Across: the share of its tokens that a request is cut to. Hollow marks: the move alone does not come so far."))
 	for col, set := range sets {
 		x := left + col*(panelW+gapX)
 		for level, title := range []string{"in the request", "there or by recall"} {
 			y, reach := top+level*(panelH+gapY), level == 1
-			b.WriteString(text(x, y-10, "start", "#222", "font-weight=\"600\"", set+", "+title))
+			b.WriteString(plot.Text(x, y-10, "start", "#222", "font-weight=\"600\"", set+", "+title))
 			frame(&b, x, y)
 			for i, name := range names {
 				if row := of(cells, set, name); !idle(row) {
@@ -72,19 +73,15 @@ func idle(cells []cell) bool {
 	return !slices.ContainsFunc(cells, func(c cell) bool { return c.after < c.before })
 }
 
-func text(x, y int, anchor, colour, more, s string) string {
-	return fmt.Sprintf(`<text x="%d" y="%d" text-anchor="%s" fill="%s" %s>%s</text>`+"\n", x, y, anchor, colour, more, html.EscapeString(s))
-}
-
 // frame draws a panel's grid: 0 to 100 %, and the shares.
 func frame(b *strings.Builder, x, y int) {
 	for p := 0; p <= 100; p += 25 {
 		at := y + panelH - p*panelH/100
 		fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#ddd"/>`+"\n", x, at, x+panelW, at)
-		b.WriteString(text(x-6, at+4, "end", "#555", "", fmt.Sprintf("%d %%", p)))
+		b.WriteString(plot.Text(x-6, at+4, "end", "#555", "", fmt.Sprintf("%d %%", p)))
 	}
 	for i, s := range shares() {
-		b.WriteString(text(across(x, i), y+panelH+18, "middle", "#555", "", fmt.Sprintf("%.0f %%", 100*s)))
+		b.WriteString(plot.Text(across(x, i), y+panelH+18, "middle", "#555", "", fmt.Sprintf("%.0f %%", 100*s)))
 	}
 }
 
@@ -139,6 +136,6 @@ func legend(b *strings.Builder, names []string, y, width int) {
 		l := looks()[i%len(looks())]
 		fmt.Fprintf(b, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="2"/>`+"\n", x, at, x+26, at, l.colour)
 		mark(b, float64(x+13), float64(at), l, false)
-		b.WriteString(text(x+34, at+4, "start", "#222", "", name))
+		b.WriteString(plot.Text(x+34, at+4, "start", "#222", "", name))
 	}
 }

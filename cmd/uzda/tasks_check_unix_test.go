@@ -27,6 +27,10 @@ var ownTools = map[string][]string{
 	"data":    strings.Fields("describe_table list_tables notes read_output recall run_query"),
 }
 
+// mostHead is how many tokens, about, system prompt and tools may have together. They
+// are sent with every request: whoever raises one does it here, on purpose.
+var mostHead = map[string]int{"default": 4850, "coder": 5050, "data": 2350}
+
 // fits says whether a text is what was wanted: /a regular expression/, or exactly.
 func fits(want, got string) bool {
 	if re, ok := strings.CutPrefix(want, "/"); ok && strings.HasSuffix(re, "/") {
@@ -122,6 +126,7 @@ func (p *play) check(t *testing.T) {
 	if !slices.EqualFunc(w.Tails, got.tails, func(want, got string) bool { return fits("/"+want+"/", got) }) {
 		t.Errorf("the requests end with %q, want %q", got.tails, w.Tails)
 	}
+	t.Logf("%d asks, %d tokens, %s", got.asks, got.tokens, got.cost)
 	if w.Tokens == 0 || got.tokens > w.Tokens {
 		t.Errorf("it took %d tokens, want at most %d", got.tokens, w.Tokens)
 	}
@@ -176,6 +181,7 @@ func (p *play) checkHead(t *testing.T, gear []uzda.Equipped) {
 	}
 	text := agentText(t, p.Agent)
 	for _, g := range gear {
+		head := window.Estimate(text)
 		rest, ok := strings.CutPrefix(g.System, text)
 		if !ok {
 			t.Errorf("the system prompt is not that of %s:\n%s", p.Agent, g.System)
@@ -191,6 +197,10 @@ func (p *play) checkHead(t *testing.T, gear []uzda.Equipped) {
 		var names []string
 		for _, s := range g.Tools {
 			names = append(names, s.Name)
+			head += window.Estimate(s.Name + s.Description + string(s.Input))
+		}
+		if most := mostHead[p.Agent]; head > most || head < most*9/10 {
+			t.Errorf("system prompt and tools have about %d tokens, want a little under %d", head, most)
 		}
 		if slices.Sort(names); !slices.Equal(names, ownTools[p.Agent]) {
 			t.Errorf("its tools are %q, want %q", names, ownTools[p.Agent])

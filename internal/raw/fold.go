@@ -83,8 +83,15 @@ type node struct {
 
 type slot struct {
 	name string
-	key  []byte
+	key  []byte // how the name is written; nil: as AppendString writes it
 	node
+}
+
+func (s *slot) appendKey(dst []byte) []byte {
+	if s.key != nil {
+		return append(dst, s.key...)
+	}
+	return AppendString(dst, s.name)
 }
 
 type entry struct {
@@ -122,7 +129,7 @@ func (f *Fold) Add(key string, value json.RawMessage) (fresh string, err error) 
 func (f *Fold) Set(key string, value json.RawMessage) {
 	s := f.root.member(key)
 	if s == nil {
-		s = &slot{name: key, key: AppendString(nil, key)}
+		s = &slot{name: key}
 		f.root.members = append(f.root.members, s)
 	}
 	s.node = node{raw: bytes.Clone(value)}
@@ -159,7 +166,7 @@ func (n *node) member(name string) *slot {
 }
 
 // slot returns the member of that name, a new one if need be; key is how the
-// name is written, nil if that is unknown.
+// name is written, nil if that is unknown. Most objects have few members.
 func (n *node) slot(name string, key []byte) (*slot, error) {
 	if s := n.member(name); s != nil {
 		return s, nil
@@ -167,14 +174,25 @@ func (n *node) slot(name string, key []byte) (*slot, error) {
 	if len(n.members) >= maxEntries {
 		return nil, fmt.Errorf("an object has more than %d members", maxEntries)
 	}
-	if key == nil {
-		key = AppendString(nil, name)
-	} else {
-		key = bytes.Clone(key)
+	s := &slot{name: name}
+	if key != nil && !plainKey(key) {
+		s.key = bytes.Clone(key)
 	}
-	s := &slot{name: name, key: key}
+	if n.members == nil {
+		n.members = make([]*slot, 0, 4)
+	}
 	n.members = append(n.members, s)
 	return s, nil
+}
+
+// plainKey says whether a name is surely written as AppendString writes it.
+func plainKey(key []byte) bool {
+	for _, c := range key[1 : len(key)-1] {
+		if !usual[c] {
+			return false
+		}
+	}
+	return true
 }
 
 func (n *node) join(v []byte) (string, error) {
@@ -360,7 +378,7 @@ func (n *node) append(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(append(dst, s.key...), ':')
+			dst = append(s.appendKey(dst), ':')
 			dst = s.append(dst)
 		}
 		return append(dst, '}')

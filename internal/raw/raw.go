@@ -44,7 +44,7 @@ func (m *member) text() string {
 	if m.name != "" {
 		return m.name
 	}
-	return string(m.key[1 : len(m.key)-1])
+	return known(m.key[1 : len(m.key)-1])
 }
 
 // many is the number of members above which a map finds them while they are read.
@@ -116,10 +116,21 @@ func (o *Object) parse(raw []byte) error {
 	return err
 }
 
-// same is string(b), without allocating if that is s.
+// same is string(b), without allocating if that is s, or a name that nearly every
+// delta has.
 func same(s string, b []byte) string {
 	if s == string(b) {
 		return s
+	}
+	return known(b)
+}
+
+// known is string(b), without allocating for names that nearly every delta has.
+func known(b []byte) string {
+	for _, name := range [...]string{"id", "type", "index", "name", "role", "text", "input", "delta", "content", "function", "arguments", "tool_calls"} {
+		if name == string(b) {
+			return name
+		}
 	}
 	return string(b)
 }

@@ -62,6 +62,16 @@ func TestParseTarget(t *testing.T) { // G6
 	}
 }
 
+// "go install …@latest" refuses a module that replaces or leaves out others.
+func TestInstallable(t *testing.T) { // G6
+	t.Parallel()
+	for line := range strings.Lines(read(t, filepath.Join("..", "..", "go.mod"))) {
+		if word, _, _ := strings.Cut(strings.TrimSpace(line), " "); word == "replace" || word == "exclude" {
+			t.Errorf("go.mod has %s", line)
+		}
+	}
+}
+
 // sh runs a command in a folder and returns what it printed.
 func sh(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()

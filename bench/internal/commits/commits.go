@@ -70,6 +70,7 @@ func (r *recorder) Append(ctx context.Context, id uzda.SessionID, at uzda.At, bo
 		if err != nil {
 			return nil, err
 		}
+		r.index.Size += line.Size()
 		c.lines = append(c.lines, line)
 	}
 	c.index = r.index
@@ -102,15 +103,15 @@ const pragmas = "?_pragma=busy_timeout(0)&_pragma=journal_mode(WAL)&_pragma=sync
 const schema = `
 	CREATE TABLE event (id INTEGER PRIMARY KEY, session TEXT NOT NULL, seq INTEGER NOT NULL, head BLOB NOT NULL, body BLOB NOT NULL, UNIQUE (session, seq));
 	CREATE TABLE session (session TEXT PRIMARY KEY, head INTEGER NOT NULL, link TEXT NOT NULL, agent TEXT NOT NULL, title TEXT NOT NULL, status TEXT NOT NULL,
-		created INTEGER NOT NULL, updated INTEGER NOT NULL, steps INTEGER NOT NULL, tokens INTEGER NOT NULL, cost INTEGER NOT NULL) WITHOUT ROWID;
+		created INTEGER NOT NULL, updated INTEGER NOT NULL, steps INTEGER NOT NULL, tokens INTEGER NOT NULL, cost INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE TABLE hold (id TEXT PRIMARY KEY, accounts TEXT NOT NULL, amount INTEGER NOT NULL, spent INTEGER) WITHOUT ROWID;
 	CREATE TABLE account (name TEXT PRIMARY KEY, settled INTEGER NOT NULL, held INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE TABLE kept (session TEXT PRIMARY KEY, data BLOB NOT NULL)`
 
 const (
 	sqlEvent   = "INSERT INTO event (session, seq, head, body) VALUES (?, ?, ?, ?)"
-	sqlSession = `INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head, link = excluded.link,
-		status = excluded.status, updated = excluded.updated, steps = excluded.steps, tokens = excluded.tokens, cost = excluded.cost`
+	sqlSession = `INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET head = excluded.head, link = excluded.link,
+		status = excluded.status, updated = excluded.updated, steps = excluded.steps, tokens = excluded.tokens, cost = excluded.cost, bytes = excluded.bytes`
 	sqlHold   = "INSERT INTO hold (id, accounts, amount) VALUES (?, ?, ?)"
 	sqlSettle = "UPDATE hold SET spent = ? WHERE id = ?"
 	sqlCharge = "INSERT INTO account VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET settled = settled + excluded.settled, held = held + excluded.held"
@@ -164,7 +165,7 @@ func (c *conn) commit(session string, one commit) error {
 	if n := len(one.lines); n > 0 {
 		x := one.index
 		c.exec(sqlSession, session, int64(x.Head), one.lines[n-1].Link, x.Agent, x.Title, x.Status,
-			x.Created.UnixMicro(), x.Updated.UnixMicro(), int64(x.Steps), int64(x.Tokens), int64(x.Cost))
+			x.Created.UnixMicro(), x.Updated.UnixMicro(), int64(x.Steps), int64(x.Tokens), int64(x.Cost), x.Size)
 	}
 	if one.kept != nil {
 		c.exec(sqlKeep, session, one.kept)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/bench/internal/commits"
-	"github.com/uzda-dev/uzda/bench/internal/ours"
+	"github.com/uzda-dev/uzda/bench/internal/durable"
 	"github.com/uzda-dev/uzda/bench/internal/provider"
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
@@ -22,7 +22,7 @@ func TestCommits(t *testing.T) {
 	s := httptest.NewServer(provider.New(steps))
 	defer s.Close()
 	dir := t.TempDir()
-	for name, c := range map[string]task.Contestant{"hand": commits.Run, "ours": ours.Durable} {
+	for name, c := range map[string]task.Contestant{"hand": commits.Run, "ours": durable.Run} {
 		one := task.Task{URL: s.URL + provider.Path(steps, name) + "/v1", Steps: steps, Dir: dir}
 		if r, err := one.Run(t.Context(), c); err != nil || r.Answer != task.Answer {
 			t.Fatalf("%s: %+v, %v", name, r, err)
@@ -41,6 +41,7 @@ func TestCommits(t *testing.T) {
 		"SELECT 1 + sum(held) FROM account",
 		"SELECT 1000000 * head + 1000 * steps + tokens / 100 FROM session WHERE status = 'done'",
 		"SELECT cost FROM session",
+		"SELECT bytes / 100 FROM session",
 	} {
 		if a, b := number(t, hand, query), number(t, durable, query); a != b || a == 0 {
 			t.Errorf("%s: %d by hand, %d by Uzda", query, a, b)

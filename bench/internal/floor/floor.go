@@ -15,56 +15,22 @@ import (
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
 
-type call struct {
-	Index    int      `json:"index"`
-	ID       string   `json:"id"`
-	Function function `json:"function"`
+// A format is how a provider wants to be asked, and how it answers.
+type format struct {
+	path        string
+	first, last string // of the body of each request
+	stop, calls string // how a reply ends that is the answer, or that calls
+	sign        func(h http.Header)
+	take        func(l *loop, event []byte) (end bool, err error)
+	act         func(l *loop) error // runs the calls and adds them, and what they gave, to what was said
 }
-
-type function struct {
-	Name      string `json:"name"`
-	Arguments string `json:"arguments"`
-}
-
-// chunk is what the loop reads of an event.
-type chunk struct {
-	Choices []struct {
-		Delta struct {
-			Content   string `json:"content"`
-			ToolCalls []call `json:"tool_calls"`
-		} `json:"delta"`
-		FinishReason string `json:"finish_reason"`
-	} `json:"choices"`
-	Usage *struct {
-		PromptTokens     int `json:"prompt_tokens"`
-		CompletionTokens int `json:"completion_tokens"`
-	} `json:"usage"`
-}
-
-// The messages that a step adds.
-type (
-	saidCall struct {
-		ID       string   `json:"id"`
-		Type     string   `json:"type"`
-		Function function `json:"function"`
-	}
-	said struct {
-		Role      string     `json:"role"`
-		Content   *string    `json:"content"`
-		ToolCalls []saidCall `json:"tool_calls"`
-	}
-	result struct {
-		Role       string `json:"role"`
-		ToolCallID string `json:"tool_call_id"`
-		Content    string `json:"content"`
-	}
-)
 
 // loop is one run. The body of a request is one slice of bytes, which each step
 // makes longer: what was encoded once is never touched again.
 type loop struct {
 	task   *task.Task
 	client *http.Client
+	format *format
 	body   []byte
 	tokens int
 
@@ -79,27 +45,25 @@ type pending struct {
 	args     []byte
 }
 
-const (
-	first = `{"model":"` + task.Model + `","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":16384,"tools":[{"type":"function","function":{"name":"` + task.Tool +
-		`","description":"` + task.Description + `","parameters":` + task.Schema + `}}],"messages":[{"role":"system","content":"` + task.System +
-		`"},{"role":"user","content":"` + task.Question + `"}`
-	last = `]}`
-)
-
 // Run is the contestant.
-func Run(ctx context.Context, t *task.Task) (string, error) {
+func Run(ctx context.Context, t *task.Task) (string, error) { return run(ctx, t, chat()) }
+
+// Messages is the contestant in the Messages format.
+func Messages(ctx context.Context, t *task.Task) (string, error) { return run(ctx, t, messages()) }
+
+func run(ctx context.Context, t *task.Task, f *format) (string, error) {
 	transport := &http.Transport{DisableCompression: true}
 	defer transport.CloseIdleConnections()
-	l := &loop{task: t, client: &http.Client{Transport: transport}, body: []byte(first)}
+	l := &loop{task: t, client: &http.Client{Transport: transport}, format: f, body: []byte(f.first)}
 	for {
 		if err := l.ask(ctx); err != nil {
 			return "", err
 		}
 		switch l.finish {
-		case "stop":
+		case f.stop:
 			return string(l.text), nil
-		case "tool_calls":
-			if err := l.act(); err != nil {
+		case f.calls:
+			if err := f.act(l); err != nil {
 				return "", err
 			}
 		default:
@@ -110,13 +74,13 @@ func Run(ctx context.Context, t *task.Task) (string, error) {
 
 // ask sends all that was said, and reads the reply.
 func (l *loop) ask(ctx context.Context) error {
-	body := append(l.body, last...)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.task.URL+"/chat/completions", bytes.NewReader(body))
+	body := append(l.body, l.format.last...)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.task.URL+l.format.path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+task.Key)
+	l.format.sign(req.Header)
 	resp, err := l.client.Do(req)
 	if err != nil {
 		return err
@@ -130,7 +94,7 @@ func (l *loop) ask(ctx context.Context) error {
 	return l.read(resp.Body)
 }
 
-var data, done = []byte("data: "), []byte("[DONE]")
+var data = []byte("data: ")
 
 func (l *loop) read(r io.Reader) error {
 	lines := bufio.NewScanner(r)
@@ -139,15 +103,11 @@ func (l *loop) read(r io.Reader) error {
 		if !ok {
 			continue
 		}
-		if bytes.Equal(line, done) {
+		switch end, err := l.format.take(l, line); {
+		case err != nil:
+			return err
+		case end:
 			_, err := io.Copy(io.Discard, r) // so that the connection is used again
-			return err
-		}
-		var c chunk
-		if err := json.Unmarshal(line, &c); err != nil {
-			return err
-		}
-		if err := l.take(c); err != nil {
 			return err
 		}
 	}
@@ -157,51 +117,33 @@ func (l *loop) read(r io.Reader) error {
 	return io.ErrUnexpectedEOF
 }
 
-func (l *loop) take(c chunk) error {
-	if c.Usage != nil {
-		l.tokens += c.Usage.PromptTokens + c.Usage.CompletionTokens
+// call begins a call where it is the next.
+func (l *loop) call(index int, id, name string) {
+	if index == len(l.args) {
+		l.args = append(l.args, pending{id: id, name: name})
 	}
-	for _, ch := range c.Choices {
-		l.text = append(l.text, ch.Delta.Content...)
-		for _, d := range ch.Delta.ToolCalls {
-			if d.Index == len(l.args) {
-				l.args = append(l.args, pending{id: d.ID, name: d.Function.Name})
-			}
-			if d.Index < 0 || d.Index >= len(l.args) {
-				return errors.New("a call without a begin")
-			}
-			p := &l.args[d.Index]
-			p.args = append(p.args, d.Function.Arguments...)
-		}
-		if ch.FinishReason != "" {
-			l.finish = ch.FinishReason
-		}
+}
+
+// more adds to the arguments of a call.
+func (l *loop) more(index int, args string) error {
+	if index < 0 || index >= len(l.args) {
+		return errors.New("a call without a begin")
 	}
+	p := &l.args[index]
+	p.args = append(p.args, args...)
 	return nil
 }
 
-// act runs the calls of the reply and adds both to what was said.
-func (l *loop) act() error {
-	m := said{Role: "assistant", ToolCalls: make([]saidCall, len(l.args))}
-	for i, p := range l.args {
-		m.ToolCalls[i] = saidCall{p.id, "function", function{p.name, string(p.args)}}
+// tool runs a call.
+func (l *loop) tool(p pending) (string, error) {
+	if p.name != task.Tool {
+		return "", fmt.Errorf("there is no tool %q", p.name)
 	}
-	if err := l.add(m); err != nil {
-		return err
+	var in task.Input
+	if err := json.Unmarshal(p.args, &in); err != nil {
+		return "", err
 	}
-	for _, p := range l.args {
-		if p.name != task.Tool {
-			return fmt.Errorf("there is no tool %q", p.name)
-		}
-		var in task.Input
-		if err := json.Unmarshal(p.args, &in); err != nil {
-			return err
-		}
-		if err := l.add(result{"tool", p.id, l.task.Echo(in)}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return l.task.Echo(in), nil
 }
 
 func (l *loop) add(message any) error {

@@ -12,33 +12,35 @@ import (
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
 
-// The floor does the task, each of its requests is a kilobyte longer than the one
-// before, and what it uses is measured.
+// The floor does the task in both formats, each of its requests is a kilobyte longer
+// than the one before, and what it uses is measured.
 func TestFloor(t *testing.T) {
 	t.Parallel()
 	const steps = 12
 	inner := provider.New(steps)
-	var sizes []int
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sizes = append(sizes, int(r.ContentLength))
-		inner.ServeHTTP(w, r)
-	}))
-	defer s.Close()
-	one := task.Task{URL: s.URL + provider.Path(steps, "a") + "/v1", Steps: steps, Windows: []task.Window{{From: 2, To: 8}}}
-	r, err := one.Run(t.Context(), floor.Run)
-	if err != nil || r.Answer != task.Answer {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	if len(sizes) != steps+1 {
-		t.Fatal(sizes)
-	}
-	for i, n := range sizes[1:] {
-		if more := n - sizes[i]; more < task.Step-8 || more > task.Step+8 {
-			t.Errorf("request %d is %d bytes longer than the one before", i+2, more)
+	for name, c := range map[string]task.Contestant{"chat": floor.Run, "messages": floor.Messages} {
+		var sizes []int
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sizes = append(sizes, int(r.ContentLength))
+			inner.ServeHTTP(w, r)
+		}))
+		one := task.Task{URL: s.URL + provider.Path(steps, name) + "/v1", Steps: steps, Windows: []task.Window{{From: 2, To: 8}}}
+		r, err := one.Run(t.Context(), c)
+		s.Close()
+		if err != nil || r.Answer != task.Answer {
+			t.Fatalf("%s: %+v, %v", name, r, err)
 		}
-	}
-	if w := r.Windows[0]; w.Mallocs == 0 || w.Mallocs >= r.Mallocs || w.Wall <= 0 || w.Wall >= r.Wall || w.Bytes == 0 || r.CPU <= 0 {
-		t.Errorf("%+v", r)
+		if len(sizes) != steps+1 {
+			t.Fatal(name, sizes)
+		}
+		for i, n := range sizes[1:] {
+			if more := n - sizes[i]; more < task.Step-8 || more > task.Step+8 {
+				t.Errorf("%s: request %d is %d bytes longer than the one before", name, i+2, more)
+			}
+		}
+		if w := r.Windows[0]; w.Mallocs == 0 || w.Mallocs >= r.Mallocs || w.Wall <= 0 || w.Wall >= r.Wall || w.Bytes == 0 || r.CPU <= 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 
@@ -67,6 +69,36 @@ func TestErrors(t *testing.T) {
 			_, _ = io.WriteString(w, c.reply)
 		}))
 		_, err := (&task.Task{URL: s.URL}).Run(t.Context(), floor.Run)
+		s.Close()
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// So it is in the Messages format.
+func TestMessagesErrors(t *testing.T) {
+	t.Parallel()
+	event := func(kind, more string) string { return `data: {"type":"` + kind + `"` + more + "}\n\n" }
+	begin := func(name string) string {
+		return event("content_block_start", `,"content_block":{"type":"tool_use","name":"`+name+`"}`)
+	}
+	stop := func(reason string) string {
+		return event("message_delta", `,"delta":{"stop_reason":"`+reason+`"}`) + event("message_stop", "")
+	}
+	const half = `,"delta":{"partial_json":"{"}`
+	for name, c := range map[string]struct{ reply, want string }{
+		"no JSON":          {"data: {\n\n", "unexpected end of JSON"},
+		"a cut":            {event("message_delta", `,"delta":{"stop_reason":"end_turn"}`), "unexpected EOF"},
+		"too long":         {stop("max_tokens"), `ended with "max_tokens"`},
+		"no begin":         {event("content_block_delta", half), "without a begin"},
+		"an unknown tool":  {begin("x") + event("content_block_delta", `,"delta":{"partial_json":"{}"}`) + stop("tool_use"), `no tool "x"`},
+		"broken arguments": {begin("echo") + event("content_block_delta", half) + stop("tool_use"), "unexpected end of JSON"},
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, c.reply)
+		}))
+		_, err := (&task.Task{URL: s.URL}).Run(t.Context(), floor.Messages)
 		s.Close()
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)

@@ -4,15 +4,15 @@ package ours
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"strings"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/agent"
 	"github.com/uzda-dev/uzda/bench/internal/task"
 	"github.com/uzda-dev/uzda/journal"
+	"github.com/uzda-dev/uzda/model/anthropic"
 	"github.com/uzda-dev/uzda/model/openai"
 	"github.com/uzda-dev/uzda/session"
-	"github.com/uzda-dev/uzda/sqlite"
 	"github.com/uzda-dev/uzda/tool"
 )
 
@@ -21,23 +21,21 @@ func Memory(ctx context.Context, t *task.Task) (string, error) {
 	return Loop(ctx, t, journal.Memory())
 }
 
-// Durable is the contestant with its journal in a file that survives a loss of
-// power: the default.
-func Durable(ctx context.Context, t *task.Task) (string, error) {
-	db, err := sqlite.Open(filepath.Join(t.Dir, "durable.uzda"))
-	if err != nil {
-		return "", err
-	}
-	answer, err := Loop(ctx, t, db)
-	return answer, errors.Join(err, db.Close())
+// Messages is the contestant with its journal in memory, in the Messages format.
+func Messages(ctx context.Context, t *task.Task) (string, error) {
+	return loop(ctx, t, journal.Memory(), anthropic.Model{ID: task.Model, Base: strings.TrimSuffix(t.URL, "/v1"), Key: task.Key})
 }
 
 // Loop does the task on a store.
 func Loop(ctx context.Context, t *task.Task, store uzda.Store) (string, error) {
+	return loop(ctx, t, store, openai.Model{ID: task.Model, Base: t.URL, Key: task.Key})
+}
+
+func loop(ctx context.Context, t *task.Task, store uzda.Store, model uzda.Model) (string, error) {
 	echo := tool.New(task.Tool, task.Description, uzda.Effects{ReadOnly: true},
 		func(_ context.Context, in task.Input) (string, error) { return t.Echo(in), nil })
 	h := session.New(session.Config{Store: store, Prices: prices{}, Manual: true, Agents: map[string]agent.Agent{"bench": {
-		Model:  openai.Model{ID: task.Model, Base: t.URL, Key: task.Key},
+		Model:  model,
 		System: task.System,
 		Tools:  []uzda.Tool{echo},
 		// All fuses are there; none is to melt.

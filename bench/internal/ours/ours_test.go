@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/uzda-dev/uzda/bench/internal/durable"
 	"github.com/uzda-dev/uzda/bench/internal/floor"
 	"github.com/uzda-dev/uzda/bench/internal/ours"
 	"github.com/uzda-dev/uzda/bench/internal/provider"
@@ -34,7 +35,7 @@ func (s *seen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestUzda(t *testing.T) {
 	t.Parallel()
 	const steps = 12
-	for name, c := range map[string]task.Contestant{"memory": ours.Memory, "durable": ours.Durable} {
+	for name, c := range map[string]task.Contestant{"memory": ours.Memory, "durable": durable.Run, "messages": ours.Messages} {
 		p := &seen{Handler: provider.New(steps)}
 		s := httptest.NewServer(p)
 		one := task.Task{URL: s.URL + provider.Path(steps, name) + "/v1", Steps: steps, Dir: t.TempDir()}

@@ -16,15 +16,20 @@ import (
 	"github.com/uzda-dev/uzda/bench/internal/task"
 )
 
-// A Server speaks Chat Completions under /STEPS-NAME/v1 for each run of its own,
-// and tells at GET /STEPS-NAME what it saw. It refuses a request that does not
+// A Server speaks Chat Completions and Messages under /STEPS-NAME/v1 for each run of
+// its own, and tells at GET /STEPS-NAME what it saw. It refuses a request that does not
 // hold all that was said before, so that no contestant can win by sending less.
 type Server struct {
-	calls [][]byte // by step, from 1
-	ends  [][]byte
+	chat, messages dialect
 
 	mu   sync.Mutex
 	runs map[string]*run
+}
+
+// A dialect is what a wire format says at each step, from 1.
+type dialect struct {
+	calls, ends [][]byte
+	result      []byte // what a request holds once for each result
 }
 
 // Seen is what the server saw of a run.
@@ -44,12 +49,16 @@ type run struct {
 
 // New makes a server for runs of up to most steps.
 func New(most int) *Server {
-	s := &Server{runs: map[string]*run{}}
+	s := &Server{runs: map[string]*run{}, chat: dialect{result: []byte(`"role":"tool"`)}, messages: dialect{result: []byte(`"type":"tool_result"`)}}
 	for n := range most + 2 {
-		s.calls, s.ends = append(s.calls, call(n)), append(s.ends, end(n))
+		args := fmt.Sprintf(`{"n":%d,"note":"page %04d of the book, in order"}`, n, n)
+		s.chat.add(Call(n, task.Tool, args), End(n, task.Answer))
+		s.messages.add(callMessage(n, task.Tool, args), endMessage(n, task.Answer))
 	}
 	return s
 }
+
+func (d *dialect) add(call, end []byte) { d.calls, d.ends = append(d.calls, call), append(d.ends, end) }
 
 // Path is where a run of some steps has its endpoint; name tells it from others.
 func Path(steps int, name string) string { return "/" + strconv.Itoa(steps) + "-" + name }
@@ -60,8 +69,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodGet && rest == "":
 		s.tell(w, name)
-	case r.Method == http.MethodPost && rest == "v1/chat/completions":
-		reply, err := s.answer(name, r)
+	case r.Method == http.MethodPost && (rest == "v1/chat/completions" || rest == "v1/messages"):
+		d := &s.chat
+		if rest == "v1/messages" {
+			d = &s.messages
+		}
+		reply, err := s.answer(name, r, d)
 		if err != nil {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
@@ -76,10 +89,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) answer(name string, r *http.Request) ([]byte, error) {
+func (s *Server) answer(name string, r *http.Request, d *dialect) ([]byte, error) {
 	steps, err := strconv.Atoi(strings.SplitN(name, "-", 2)[0])
-	if err != nil || steps < 1 || steps+2 > len(s.calls) {
-		return nil, fmt.Errorf("the run %q has no number of steps up to %d in front", name, len(s.calls)-2)
+	if err != nil || steps < 1 || steps+2 > len(d.calls) {
+		return nil, fmt.Errorf("the run %q has no number of steps up to %d in front", name, len(d.calls)-2)
 	}
 	s.mu.Lock()
 	one := s.runs[name]
@@ -88,22 +101,20 @@ func (s *Server) answer(name string, r *http.Request) ([]byte, error) {
 		s.runs[name] = one
 	}
 	s.mu.Unlock()
-	if err := one.read(r.Body); err != nil {
+	if err := one.read(r.Body, d.result); err != nil {
 		return nil, err
 	}
 	if one.asked <= steps {
-		return s.calls[one.asked], nil
+		return d.calls[one.asked], nil
 	}
 	one.Answers, one.asked = one.Answers+1, 0
-	return s.ends[steps+1], nil
+	return d.ends[steps+1], nil
 }
 
-var role = []byte(`"role":"tool"`)
-
-// read takes a request into what was seen of the run. It counts while it reads and
+// read takes a request into what was seen of the run. It counts results while it reads and
 // keeps nothing, so that it does not disturb the contestant's caches; only the last
 // request is looked at whole.
-func (r *run) read(body io.Reader) error {
+func (r *run) read(body io.Reader, result []byte) error {
 	r.Requests, r.asked = r.Requests+1, r.asked+1
 	var whole bytes.Buffer
 	if r.asked == r.steps+1 {
@@ -114,8 +125,8 @@ func (r *run) read(body io.Reader) error {
 		n, err := body.Read(r.room[kept:cap(r.room)])
 		size += n
 		text := r.room[:kept+n]
-		results += bytes.Count(text, role)
-		kept = copy(r.room[:cap(r.room)], text[max(0, len(text)-len(role)+1):])
+		results += bytes.Count(text, result)
+		kept = copy(r.room[:cap(r.room)], text[max(0, len(text)-len(result)+1):])
 		if err == io.EOF {
 			break
 		}
@@ -155,12 +166,11 @@ func (s *Server) tell(w http.ResponseWriter, name string) {
 // piece is how many bytes of arguments or text one event carries.
 const piece = 12
 
-// call is the reply of a step: one call, its arguments in pieces.
-func call(n int) []byte {
-	args := fmt.Sprintf(`{"n":%d,"note":"page %04d of the book, in order"}`, n, n)
+// Call is the reply of step n: one call of a tool, its arguments in pieces.
+func Call(n int, tool, args string) []byte {
 	var b stream
 	b.delta(`{"role":"assistant","content":null}`, "")
-	b.delta(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%024d","type":"function","function":{"name":%q,"arguments":""}}]}`, n, task.Tool), "")
+	b.delta(fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"call_%024d","type":"function","function":{"name":%q,"arguments":""}}]}`, n, tool), "")
 	for p := range pieces(args) {
 		b.delta(`{"tool_calls":[{"index":0,"function":{"arguments":`+p+`}}]}`, "")
 	}
@@ -168,11 +178,11 @@ func call(n int) []byte {
 	return b.close(n)
 }
 
-// end is the last reply: the answer.
-func end(n int) []byte {
+// End is the last reply, after n-1 steps: a text in pieces.
+func End(n int, text string) []byte {
 	var b stream
 	b.delta(`{"role":"assistant","content":""}`, "")
-	for p := range pieces(task.Answer) {
+	for p := range pieces(text) {
 		b.delta(`{"content":`+p+`}`, "")
 	}
 	b.delta(`{}`, "stop")

@@ -14,7 +14,12 @@ import (
 
 func post(t *testing.T, url, body string) (status int, reply string) {
 	t.Helper()
-	resp, err := http.Post(url+"/v1/chat/completions", "application/json", strings.NewReader(body))
+	return to(t, url+"/v1/chat/completions", body)
+}
+
+func to(t *testing.T, url, body string) (status int, reply string) {
+	t.Helper()
+	resp, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +93,84 @@ func TestReplies(t *testing.T) {
 	var seen provider.Seen
 	if err := json.NewDecoder(resp.Body).Decode(&seen); err != nil || seen != (provider.Seen{Requests: 3, Answers: 1, First: len(request(0)), Last: len(request(2))}) {
 		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
+// So it is in the Messages format, whose events also say what they are.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(provider.New(3))
+	defer s.Close()
+	url := s.URL + provider.Path(2, "a") + "/v1/messages"
+	for n := range 3 {
+		status, reply := to(t, url, message(n))
+		var args, text, stop, kinds string
+		output := 0
+		for event := range strings.SplitSeq(strings.TrimSuffix(reply, "\n\n"), "\n\n") {
+			name, data, ok := strings.Cut(event, "\ndata: ")
+			var e struct {
+				Type         string
+				ContentBlock struct{ Type, ID, Name string } `json:"content_block"`
+				Delta        struct {
+					Type, Text  string
+					PartialJSON string `json:"partial_json"`
+					StopReason  string `json:"stop_reason"`
+				}
+				Usage struct {
+					Output int `json:"output_tokens"`
+				}
+			}
+			if err := json.Unmarshal([]byte(data), &e); err != nil || !ok || name != "event: "+e.Type {
+				t.Fatalf("%s: %v", event, err)
+			}
+			args, text, stop = args+e.Delta.PartialJSON, text+e.Delta.Text, stop+e.Delta.StopReason
+			output += e.Usage.Output
+			if !strings.HasSuffix(kinds, e.Type+" ") {
+				kinds += e.Type + " "
+			}
+			if e.ContentBlock.Type == "tool_use" && (e.ContentBlock.ID == "" || e.ContentBlock.Name != task.Tool) {
+				t.Errorf("%s", event)
+			}
+		}
+		var in task.Input
+		switch err := json.Unmarshal([]byte(args), &in); {
+		case status != http.StatusOK || output != 30 || kinds != "message_start content_block_start content_block_delta content_block_stop message_delta message_stop ":
+			t.Errorf("reply %d: %d %s", n, status, reply)
+		case n < 2 && (err != nil || in.N != n+1 || stop != "tool_use"):
+			t.Errorf("reply %d: %q, %q, %v", n, args, stop, err)
+		case n == 2 && (text != task.Answer || stop != "end_turn"):
+			t.Errorf("reply %d: %q, %q", n, text, stop)
+		}
+	}
+}
+
+// message is a request in the Messages format with n results, about.
+func message(n int) string {
+	return strings.ReplaceAll(request(n), `"role":"tool"`, `"role":"user","content":[{"type":"tool_result"}],"x":1`)
+}
+
+// What the other format would call results is none.
+func TestMessagesRefused(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(provider.New(2))
+	defer s.Close()
+	for name, c := range map[string]struct {
+		bodies []string
+		want   string
+	}{
+		"a result is missing":  {[]string{message(0), message(0)}, "request 2 has 0 results, want 1"},
+		"of the other format":  {[]string{message(0), request(1)}, "request 2 has 0 results, want 1"},
+		"the result is short":  {[]string{message(0), `{"type":"tool_result"}`}, "something is missing"},
+		"the history is short": {[]string{message(0), message(1), strings.Replace(message(2), "xxxxxxxx", "x", 150)}, "something is missing"},
+		"the last is no JSON":  {[]string{message(0), message(1), message(2) + "}"}, "request 3 is not JSON"},
+	} {
+		url := s.URL + provider.Path(2, strings.ReplaceAll(name, " ", "-")) + "/v1/messages"
+		for i, body := range c.bodies {
+			status, reply := to(t, url, body)
+			if last := i == len(c.bodies)-1; last != (status == http.StatusBadRequest) || last && !strings.Contains(reply, c.want) {
+				t.Errorf("%s: request %d gets %d %s", name, i+1, status, reply)
+			}
+		}
 	}
 }
 

@@ -31,7 +31,23 @@ const (
 	Memory  = "uzda, in memory"
 	Durable = "uzda, durable"
 	ByHand  = "commits by hand"
+	// The floor and Memory in the format that the tool runner speaks.
+	FloorMessages = "floor, Messages"
+	Messages      = "uzda, Messages"
 )
+
+// A Peer is another framework, and the contestant of ours that does the same work
+// over the same wire.
+type Peer struct{ Name, Ours string }
+
+// PeerRounds is how many rounds peers run in, from the first: their ratios are far
+// from the bars, and what they do takes long.
+const PeerRounds = 6
+
+// Peers are programs of their own.
+func Peers() []Peer {
+	return []Peer{{"fantasy", Memory}, {"eino", Memory}, {"tool runner", Messages}}
+}
 
 // Full is the length of the run whose whole counts. Short and Long are those in
 // which a window of steps is measured; a short one is done so many times, since its
@@ -68,8 +84,11 @@ func perStep(steps int, f float64) float64 {
 
 // find returns a round's run, and panics if there is none: the runner runs all.
 func (r Round) find(contestant string, steps int) Run {
-	i := slices.IndexFunc(r, func(one Run) bool { return one.Contestant == contestant && one.Steps == steps })
-	return r[i]
+	return r[slices.IndexFunc(r, is(contestant, steps))]
+}
+
+func is(contestant string, steps int) func(Run) bool {
+	return func(one Run) bool { return one.Contestant == contestant && one.Steps == steps }
 }
 
 // A Bar is a figure that must not be over its limit.
@@ -94,11 +113,65 @@ type measure struct {
 	of   func(rounds []Round) float64
 }
 
+func cpu(f task.Figures) float64     { return float64(f.CPU) }
+func wall(f task.Figures) float64    { return float64(f.Wall) }
+func mallocs(f task.Figures) float64 { return float64(f.Mallocs) }
+
+// times is how many times as much one contestant uses in a run as another.
+func times(one, other string, steps int, of func(task.Figures) float64) func([]Round) float64 {
+	whole := func(who string) func(Round) float64 {
+		return func(r Round) float64 { return of(r.find(who, steps).Whole) }
+	}
+	return func(rounds []Round) float64 { return median(rounds, whole(one)) / median(rounds, whole(other)) }
+}
+
+// beside are the bars against a peer, and what is told beside them: the durable
+// contestant does more than the peer does, which keeps nothing.
+func beside(p Peer, steps int) []measure {
+	name := func(what, kind string) string {
+		return fmt.Sprintf("%s, %d steps, %s / %s", what, steps, kind, p.Name)
+	}
+	all := []measure{
+		{name("CPU", "uzda"), "%.3f x", 1, times(p.Ours, p.Name, steps, cpu)},
+		{name("mallocs", "uzda"), "%.3f x", 1, times(p.Ours, p.Name, steps, mallocs)},
+	}
+	if p.Ours == Memory {
+		all = append(all,
+			measure{name("CPU", "durable"), "%.3f x", 0, times(Durable, p.Name, steps, cpu)},
+			measure{name("mallocs", "durable"), "%.3f x", 0, times(Durable, p.Name, steps, mallocs)})
+	}
+	return all
+}
+
+// peersBars are the bars against the peers that took part, in the rounds in which
+// they did.
+func peersBars(rounds []Round) (bars []Bar) {
+	for _, p := range Peers() {
+		for _, steps := range []int{100, Full} {
+			some := with(rounds, is(p.Name, steps))
+			if len(some) == 0 {
+				continue
+			}
+			for _, m := range beside(p, steps) {
+				bars = append(bars, m.bar(some))
+			}
+		}
+	}
+	return bars
+}
+
+// with are the rounds that have such a run.
+func with(rounds []Round, run func(Run) bool) (out []Round) {
+	for _, r := range rounds {
+		if slices.ContainsFunc(r, run) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // measures are the bars, and what is told beside them.
 func measures() []measure {
-	cpu := func(f task.Figures) float64 { return float64(f.CPU) }
-	wall := func(f task.Figures) float64 { return float64(f.Wall) }
-	mallocs := func(f task.Figures) float64 { return float64(f.Mallocs) }
 	// Figures are compared by their medians: what else the machine does comes in
 	// bursts, which hit one run and not its neighbour.
 	step := func(rounds []Round, who string, steps int, of func(task.Figures) float64) float64 {
@@ -110,13 +183,10 @@ func measures() []measure {
 	over := func(steps int, of func(task.Figures) float64) func([]Round) float64 {
 		return func(rounds []Round) float64 { return step(rounds, Memory, steps, of) - step(rounds, Floor, steps, of) }
 	}
-	times := func(steps int) func([]Round) float64 {
+	part := func(steps int) func([]Round) float64 {
 		return func(rounds []Round) float64 {
 			return step(rounds, Memory, steps, cpu) / step(rounds, Floor, steps, cpu)
 		}
-	}
-	whole := func(of func(task.Figures) float64) func([]Round) float64 {
-		return func(rounds []Round) float64 { return run(rounds, Memory, of) / run(rounds, Floor, of) }
 	}
 	durable := func(of func(task.Figures) float64) func([]Round) float64 {
 		return func(rounds []Round) float64 {
@@ -128,14 +198,15 @@ func measures() []measure {
 			func(rounds []Round) float64 { return over(Long, cpu)(rounds) / over(Short, cpu)(rounds) }},
 		{"mallocs a step over the floor, step 20", "%.0f", 500, over(Short, mallocs)},
 		{"mallocs a step over the floor, step 400", "%.0f", 500, over(Long, mallocs)},
-		{"CPU, 400 steps, memory / floor", "%.2f x", 1.5, whole(cpu)},
+		{"CPU, 400 steps, memory / floor", "%.2f x", 1.5, times(Memory, Floor, Full, cpu)},
 		{"CPU, 400 steps, durable / (memory + hand)", "%.2f x", 1.5, durable(cpu)},
 		{"CPU a step over the floor, step 20, µs", "%.0f", 0, micros(over(Short, cpu))},
 		{"CPU a step over the floor, step 400, µs", "%.0f", 0, micros(over(Long, cpu))},
-		{"CPU a step, memory / floor, step 20", "%.2f x", 0, times(Short)},
-		{"CPU a step, memory / floor, step 400", "%.2f x", 0, times(Long)},
-		{"time, 400 steps, memory / floor", "%.2f x", 0, whole(wall)},
+		{"CPU a step, memory / floor, step 20", "%.2f x", 0, part(Short)},
+		{"CPU a step, memory / floor, step 400", "%.2f x", 0, part(Long)},
+		{"time, 400 steps, memory / floor", "%.2f x", 0, times(Memory, Floor, Full, wall)},
 		{"time, 400 steps, durable / (memory + hand)", "%.2f x", 0, durable(wall)},
+		{"CPU, 400 steps, Messages / its floor", "%.2f x", 0, times(Messages, FloorMessages, Full, cpu)},
 	}
 }
 
@@ -160,26 +231,30 @@ func Median(values []float64) float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// Bars computes the bars of some rounds. Their spread comes from drawing as many
-// rounds again, many times; the draws are the same each time.
-func Bars(rounds []Round) []Bar {
-	const draws = 1000
-	var bars []Bar
+// Bars computes the bars of some rounds, of which the first has all contestants.
+func Bars(rounds []Round) (bars []Bar) {
 	for _, m := range measures() {
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // statistics, no secrets
-		drawn, values := make([]Round, len(rounds)), make([]float64, draws)
-		for i := range values {
-			for j := range drawn {
-				drawn[j] = rounds[random.IntN(len(rounds))]
-			}
-			values[i] = m.of(drawn)
-		}
-		slices.Sort(values)
-		b := Bar{What: m.what, Value: m.of(rounds), Low: values[draws/20], High: values[draws-1-draws/20], Most: m.most, form: m.form}
-		b.Held = b.Most == 0 || b.Value <= b.Most
-		bars = append(bars, b)
+		bars = append(bars, m.bar(rounds))
 	}
-	return bars
+	return append(bars, peersBars(rounds)...)
+}
+
+// bar computes a bar. Its spread comes from drawing as many rounds again, many times;
+// the draws are the same each time.
+func (m measure) bar(rounds []Round) Bar {
+	const draws = 1000
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // statistics, no secrets
+	drawn, values := make([]Round, len(rounds)), make([]float64, draws)
+	for i := range values {
+		for j := range drawn {
+			drawn[j] = rounds[random.IntN(len(rounds))]
+		}
+		values[i] = m.of(drawn)
+	}
+	slices.Sort(values)
+	b := Bar{What: m.what, Value: m.of(rounds), Low: values[draws/20], High: values[draws-1-draws/20], Most: m.most, form: m.form}
+	b.Held = b.Most == 0 || b.Value <= b.Most
+	return b
 }
 
 // Missed lists the bars that do not hold.
@@ -205,12 +280,13 @@ type Row struct {
 	RSS        int64        `json:"max_rss_bytes,omitempty"`
 }
 
-// Rows sums up rounds, in the order in which they ran.
+// Rows sums up rounds, of which the first has all contestants, in the order in which
+// they ran.
 func Rows(rounds []Round) []Row {
 	var whole, parts []Row
-	for k, one := range rounds[0] {
+	for _, one := range rounds[0] {
 		get := func(of func(Run) float64) float64 {
-			return median(rounds, func(r Round) float64 { return of(r[k]) })
+			return median(with(rounds, is(one.Contestant, one.Steps)), func(r Round) float64 { return of(r.find(one.Contestant, one.Steps)) })
 		}
 		row := func(part string, steps int, of func(Run) task.Figures) Row {
 			total := task.Figures{
@@ -261,8 +337,13 @@ func Print(w io.Writer, rows []Row, bars []Bar) {
 			fmt.Sprintf("%.1f", float64(r.Step.Bytes)/1e3), ms(r.Total.Wall, 1), rss)
 		before = steps
 	}
-	const bar = "%-43s %8s %14s %7s %4s"
 	fmt.Fprintln(w)
+	PrintBars(w, bars)
+}
+
+// PrintBars writes bars for people, in 80 columns.
+func PrintBars(w io.Writer, bars []Bar) {
+	const bar = "%-43s %8s %14s %7s %4s"
 	line(w, bar, "bar", "measured", "90% within", "most", "")
 	for _, b := range bars {
 		most, held := "", ""

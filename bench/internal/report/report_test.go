@@ -36,6 +36,8 @@ func round(early, late time.Duration, mallocs uint64, memory, durable float64) r
 		{Contestant: report.Memory, Steps: report.Full, Whole: whole(memory)},
 		{Contestant: report.Durable, Steps: report.Full, Whole: whole(durable * (memory + 0.5))},
 		{Contestant: report.ByHand, Steps: report.Full, Whole: whole(0.5)},
+		{Contestant: report.FloorMessages, Steps: report.Full, Whole: whole(2)},
+		{Contestant: report.Messages, Steps: report.Full, Whole: whole(3)},
 		as(report.Floor, window(report.Short, 200*us, 100)),
 		as(report.Memory, window(report.Short, 200*us+early, 100+mallocs)),
 		as(report.Floor, window(report.Long, 400*us, 100)),
@@ -75,6 +77,65 @@ func TestBars(t *testing.T) {
 		for _, b := range bars {
 			if b.Low > b.Value || b.High < b.Value || math.IsNaN(b.Value) {
 				t.Errorf("%s: %+v", name, b)
+			}
+		}
+	}
+}
+
+// peers adds runs of the peers, who use so much CPU and so many allocations, and of
+// ours of 100 steps, which use 1 s and 1,000.
+func peers(r report.Round, cpu time.Duration, mallocs uint64) report.Round {
+	for _, steps := range []int{100, report.Full} {
+		for _, p := range report.Peers() {
+			r = append(r, report.Run{Contestant: p.Name, Steps: steps, Whole: task.Figures{CPU: cpu, Wall: time.Second, Mallocs: mallocs, Bytes: 9e9}})
+		}
+	}
+	for _, ours := range []string{report.Memory, report.Durable, report.Messages} {
+		r = append(r, report.Run{Contestant: ours, Steps: 100, Whole: task.Figures{CPU: time.Second, Wall: time.Second, Mallocs: 1000, Bytes: 1}})
+	}
+	return r
+}
+
+// Every peer is a bar at 100 and at 400 steps, for CPU and for allocations, whatever
+// the rounds without peers say.
+func TestPeers(t *testing.T) {
+	t.Parallel()
+	const us = time.Microsecond
+	plain := round(100*us, 100*us, 1, 1.4, 1.4)
+	for name, c := range map[string]struct {
+		cpu     time.Duration
+		mallocs uint64
+		missed  string
+	}{
+		"all are beaten": {9 * time.Second, 9000, ""},
+		"CPU":            {2 * time.Second, 9000, "CPU, 400 steps, uzda / tool runner"}, // of which ours takes 3 s
+		"allocations": {9 * time.Second, 999, "mallocs, 100 steps, uzda / fantasy; mallocs, 400 steps, uzda / fantasy; " +
+			"mallocs, 100 steps, uzda / eino; mallocs, 400 steps, uzda / eino; mallocs, 100 steps, uzda / tool runner; mallocs, 400 steps, uzda / tool runner"},
+	} {
+		rounds := []report.Round{peers(round(100*us, 100*us, 1, 1.4, 1.4), c.cpu, c.mallocs), plain, plain, plain}
+		bars := report.Bars(rounds)
+		var missed []string
+		for _, b := range report.Missed(bars) {
+			missed = append(missed, b.What)
+		}
+		if strings.Join(missed, "; ") != c.missed {
+			t.Errorf("%s: missed %q, want %q", name, missed, c.missed)
+		}
+		if len(bars) != len(report.Bars([]report.Round{plain}))+20 {
+			t.Errorf("%s: %d bars", name, len(bars))
+		}
+		var out, page bytes.Buffer
+		rows := report.Rows(rounds)
+		report.Print(&out, rows, bars)
+		for line := range strings.Lines(out.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+				t.Errorf("%d columns: %s", n, line)
+			}
+		}
+		report.MarkdownRows(&page, rows)
+		for _, p := range report.Peers() {
+			if !strings.Contains(out.String(), "400       "+p.Name) || !strings.Contains(page.String(), "| 400 | "+p.Name+" |") || !strings.Contains(page.String(), "| 100 | "+p.Name+" |") {
+				t.Errorf("%s: no %s in\n%s%s", name, p.Name, &out, &page)
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/uzda-dev/uzda/bench/internal/proc"
 )
 
 // What every contestant says and offers. The provider answers the question with
@@ -74,6 +76,7 @@ func (f Figures) add(g Figures) Figures {
 type Result struct {
 	Figures
 	Answer  string    `json:"answer"`
+	RSS     int64     `json:"max_rss_bytes,omitempty"` // the most memory that the process had; 0: unknown
 	Windows []Figures `json:"windows,omitempty"`
 }
 
@@ -95,6 +98,7 @@ func (t *Task) Run(ctx context.Context, c Contestant) (Result, error) {
 			return r, err
 		}
 	}
+	r.RSS = max(0, proc.Peak())
 	return r, nil
 }
 

@@ -1,0 +1,53 @@
+package peers_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/uzda-dev/uzda/bench/internal/provider"
+	"github.com/uzda-dev/uzda/bench/internal/task"
+)
+
+// Each peer does all the steps of the task, and its figures are those of real work.
+func TestPeers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds three programs")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", dir, "./...").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := httptest.NewServer(provider.New(5))
+	defer s.Close()
+	for _, name := range []string{"fantasy", "eino", "toolrunner"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := provider.Path(5, name)
+			raw, err := json.Marshal(task.Task{URL: s.URL + path + "/v1", Steps: 5, Dir: t.TempDir()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command(filepath.Join(dir, name), "as", name, string(raw)).Output()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			var r task.Result
+			if err := json.Unmarshal(out, &r); err != nil || r.Answer != task.Answer || r.CPU <= 0 || r.Wall <= 0 || r.Mallocs < 1000 || r.Bytes < 1000 {
+				t.Errorf("%+v, %v", r, err)
+			}
+			resp, err := http.Get(s.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			var seen provider.Seen
+			if err := json.NewDecoder(resp.Body).Decode(&seen); err != nil || seen.Requests != 6 || seen.Answers != 1 {
+				t.Errorf("%+v, %v", seen, err)
+			}
+		})
+	}
+}
