@@ -81,7 +81,7 @@ func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	c.Stderr = os.Stderr
 	for _, v := range os.Environ() {
 		key, _, _ := strings.Cut(v, "=")
-		if up := strings.ToUpper(key); strings.HasSuffix(up, "_PROXY") || slices.ContainsFunc([]string{"SSL_CERT_", "OPENAI_", "UZDA_"}, func(p string) bool { return strings.HasPrefix(up, p) }) {
+		if up := strings.ToUpper(key); strings.HasSuffix(up, "_PROXY") || slices.ContainsFunc([]string{"SSL_CERT_", "OPENAI_", "ANTHROPIC_", "UZDA_"}, func(p string) bool { return strings.HasPrefix(up, p) }) {
 			continue
 		}
 		c.Env = append(c.Env, v)
