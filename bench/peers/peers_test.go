@@ -1,6 +1,7 @@
 package peers_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -25,7 +26,7 @@ func TestPeers(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	s := httptest.NewServer(provider.New(5))
-	defer s.Close()
+	t.Cleanup(s.Close) // the tests below run after this one has returned
 	for _, name := range []string{"fantasy", "eino", "toolrunner"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -34,9 +35,12 @@ func TestPeers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := exec.Command(filepath.Join(dir, name), "as", name, string(raw)).Output()
+			var errs bytes.Buffer
+			c := exec.Command(filepath.Join(dir, name), "as", name, string(raw))
+			c.Stderr = &errs
+			out, err := c.Output()
 			if err != nil {
-				t.Fatalf("%v\n%s", err, out)
+				t.Fatalf("%v\n%s%s", err, out, &errs)
 			}
 			var r task.Result
 			if err := json.Unmarshal(out, &r); err != nil || r.Answer != task.Answer || r.CPU <= 0 || r.Wall <= 0 || r.Mallocs < 1000 || r.Bytes < 1000 {

@@ -127,10 +127,39 @@ func same(s string, b []byte) string {
 
 // known is string(b), without allocating for names that nearly every delta has.
 func known(b []byte) string {
-	for _, name := range [...]string{"id", "type", "index", "name", "role", "text", "input", "delta", "content", "function", "arguments", "tool_calls"} {
-		if name == string(b) {
-			return name
-		}
+	switch string(b) {
+	case "id":
+		return "id"
+	case "name":
+		return "name"
+	case "role":
+		return "role"
+	case "text":
+		return "text"
+	case "type":
+		return "type"
+	case "delta":
+		return "delta"
+	case "index":
+		return "index"
+	case "input":
+		return "input"
+	case "usage":
+		return "usage"
+	case "content":
+		return "content"
+	case "message":
+		return "message"
+	case "function":
+		return "function"
+	case "arguments":
+		return "arguments"
+	case "tool_calls":
+		return "tool_calls"
+	case "partial_json":
+		return "partial_json"
+	case "content_block":
+		return "content_block"
 	}
 	return string(b)
 }

@@ -35,6 +35,8 @@ type decoder struct {
 	calls  int
 	broken bool // the arguments of a call are no object
 
+	room, part raw.Object // of the event that is read, and of its delta
+
 	usage     usage
 	reason    string // the provider's word for the stop
 	sequence  string
@@ -119,8 +121,8 @@ func (d *decoder) events(reply *wire.Reply) error {
 		if d.size += len(data) + 64; d.size > uzda.MaxReply {
 			return tooLong
 		}
-		o, err := raw.Parse(data)
-		if err != nil {
+		o := &d.room
+		if err := o.Parse(data); err != nil {
 			return fmt.Errorf("an event is no JSON: %w", err)
 		}
 		kind := word(o.Get("type"))
@@ -133,7 +135,7 @@ func (d *decoder) events(reply *wire.Reply) error {
 		if kind == "message_stop" {
 			return nil
 		}
-		known, err := d.event(kind, &o)
+		known, err := d.event(kind, o)
 		switch {
 		case kind == "error":
 			return reply.Event(data)
@@ -196,7 +198,7 @@ func (d *decoder) end(e *raw.Object) {
 
 // outcome reads why the message ends, where that is said.
 func (d *decoder) outcome(o *raw.Object) {
-	if s := str(o.Get("stop_reason")); s != "" {
+	if s := word(o.Get("stop_reason")); s != "" {
 		d.reason = s
 	}
 	if s := str(o.Get("stop_sequence")); s != "" {
@@ -268,8 +270,8 @@ func (d *decoder) begin(index string, start json.RawMessage) error {
 }
 
 func (d *decoder) delta(index string, delta json.RawMessage) error {
-	o, err := raw.Parse(delta)
-	if err != nil {
+	o := &d.part
+	if err := o.Parse(delta); err != nil {
 		return fmt.Errorf("delta of block %s: %w", index, err)
 	}
 	b := d.find(index)
@@ -278,9 +280,9 @@ func (d *decoder) delta(index string, delta json.RawMessage) error {
 		start := ""
 		switch {
 		case len(d.open) > 0 || index != "" && d.blocks > 0:
-		case deltaKind(&o) == "text_delta":
+		case deltaKind(o) == "text_delta":
 			start = `{"type":"text","text":""}`
-		case deltaKind(&o) == "thinking_delta":
+		case deltaKind(o) == "thinking_delta":
 			start = `{"type":"thinking","thinking":"","signature":""}`
 		}
 		if start == "" {
@@ -291,7 +293,7 @@ func (d *decoder) delta(index string, delta json.RawMessage) error {
 		}
 		b = d.find(index)
 	}
-	fresh, err := b.add(&o)
+	fresh, err := b.add(o)
 	if err != nil {
 		return fmt.Errorf("delta of block %d: %w", b.at, err)
 	}

@@ -37,7 +37,7 @@ func (b *block) start(object json.RawMessage) error {
 	if b.whole, err = raw.Parse(object); err != nil {
 		return err
 	}
-	b.kind = str(b.whole.Get("type"))
+	b.kind = word(b.whole.Get("type"))
 	return nil
 }
 

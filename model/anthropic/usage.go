@@ -69,7 +69,11 @@ func (u *usage) add(v json.RawMessage, final bool) {
 	later(&u.write, c.write)
 	later(&u.long, c.long)
 	u.final = u.final || final && c != (counts{})
-	list, err := raw.Elements(o.Get("iterations"))
+	passes := o.Get("iterations")
+	if passes == nil { // to say so in an error costs more than the rest
+		return
+	}
+	list, err := raw.Elements(passes)
 	if err != nil {
 		return
 	}

@@ -364,9 +364,29 @@ func str(raw json.RawMessage) (s string) {
 	return s
 }
 
-// word is str without an allocation for the types that come by the thousand.
+// word is str without an allocation for the words that come by the thousand.
 func word(raw json.RawMessage) string {
 	switch string(raw) {
+	case `"text"`:
+		return "text"
+	case `"ping"`:
+		return "ping"
+	case `"tool_use"`:
+		return "tool_use"
+	case `"thinking"`:
+		return "thinking"
+	case `"end_turn"`:
+		return "end_turn"
+	case `"message_start"`:
+		return "message_start"
+	case `"message_delta"`:
+		return "message_delta"
+	case `"message_stop"`:
+		return "message_stop"
+	case `"content_block_start"`:
+		return "content_block_start"
+	case `"content_block_stop"`:
+		return "content_block_stop"
 	case `"content_block_delta"`:
 		return "content_block_delta"
 	case `"text_delta"`:

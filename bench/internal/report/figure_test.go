@@ -30,3 +30,17 @@ func TestFigure(t *testing.T) {
 		}
 	}
 }
+
+// Wild values do not make lines that a terminal breaks.
+func TestWild(t *testing.T) {
+	t.Parallel()
+	for _, values := range [][]float64{{31.7, 32.2, 106.57}, {-131.44, -57, 17.63}, {0.001, 5, 123456}} {
+		var out strings.Builder
+		report.PrintBars(&out, []report.Bar{report.Figure{What: strings.Repeat("x", 43), Form: "%.1f", Most: 30, Values: values}.Bar()})
+		for line := range strings.Lines(out.String()) {
+			if len(line) > 81 {
+				t.Errorf("%d columns: %s", len(line), line)
+			}
+		}
+	}
+}

@@ -362,7 +362,7 @@ func line(w io.Writer, form string, cells ...any) {
 }
 
 func between(b Bar) string {
-	if b.Most >= 100 || b.Value >= 100 {
+	if max(b.Most, -b.Low, b.High) >= 100 {
 		return fmt.Sprintf("%.0f .. %.0f", b.Low, b.High)
 	}
 	return fmt.Sprintf("%.2f .. %.2f", b.Low, b.High)

@@ -32,7 +32,10 @@ func run(ctx context.Context, t *task.Task) (string, error) {
 			Messages:  []anthropic.BetaMessageParam{anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock(task.Question))},
 		},
 	})
-	for stream := range runner.AllStreaming(ctx) {
+	for stream, err := range runner.AllStreaming(ctx) {
+		if err != nil {
+			return "", err
+		}
 		for _, err := range stream {
 			if err != nil {
 				return "", err
