@@ -36,7 +36,7 @@ ran: the median of its steps. Flags that you give as well win.`,
 		Example: `  uzda cost plan --model anthropic/claude-opus-5-5 --steps 40 --result 2000
   uzda cost plan --from ID --runs 1000`}
 	n := func(to *int, name, doc string) {
-		c.Flags().Var(count{to}, name, fmt.Sprintf("%s (default %d)", doc, *to))
+		c.Flags().Var(count{to}, name, doc)
 	}
 	n(&p.loop.Steps, "steps", "asks of the model")
 	n(&p.loop.Fixed, "fixed", "tokens of the system prompt and the tools")

@@ -77,6 +77,8 @@ func (a *app) listen(calls <-chan os.Signal, stop context.CancelCauseFunc) {
 		case c != nil && s == os.Interrupt:
 			c.interrupt()
 			continue
+		case again && s == syscall.SIGHUP: // of a terminal that closes: the shell and the system send one each
+			continue
 		case again:
 			if c != nil {
 				c.restore()

@@ -163,7 +163,7 @@ func TestKilledProgram(t *testing.T) { // case:S06 case:L04 T5
 func TestInterrupted(t *testing.T) { // L11
 	p := newProgram(t)
 	script := p.file("turns.json", `{"turns":[{"text":"wait","delay_ms":60000},{"text":"Here I am."}]}`)
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		c, out, errs := p.start("run", "--model", "script:"+script, "--session", sig.String()[:4], "go")
 		waitFor(t, func() bool {
 			shown, err := p.command("show", sig.String()[:4], "--events").Output()
@@ -171,6 +171,10 @@ func TestInterrupted(t *testing.T) { // L11
 		})
 		if err := c.Process.Signal(sig); err != nil {
 			t.Fatal(err)
+		}
+		if sig == syscall.SIGHUP { // a terminal that closes sends more than one: the system's, and the shell's
+			time.Sleep(20 * time.Millisecond)
+			c.Process.Signal(sig) //nolint:errcheck // it may have ended
 		}
 		e := p.wait(c, out, errs)
 		if e.code != 130 || e.result.Outcome != "cancelled" || e.result.Reason != "cancelled" || e.result.Exit != 130 {
