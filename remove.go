@@ -18,7 +18,7 @@ var ErrInUse = errors.New("other programs are at work with the store")
 // A Remover removes sessions for good. What stays of one is its epoch, so that a
 // runner that was stopped for long is fenced also from a new session of the same
 // id; what it spent in accounts that others share, as that of a day; and its
-// once-keys, so that what was done once in a shared scope is not done again.
+// once-keys, which nobody holds then, so that what was done once is not done again.
 type Remover interface {
 	// Remove removes a session and those that it began by delegation, as one: its
 	// events, the ids of its inputs, its index and checkpoint, and the holds and

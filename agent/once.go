@@ -29,14 +29,14 @@ func (r *run) elsewhere(ctx context.Context, u Open, k string, by uzda.Holder) (
 	if by.Session == r.id { // State.Once would know
 		return res, true, nil
 	}
+	if by.Session == "" { // it was removed, what it did was not
+		return again(u, by, Claim{}), false, nil
+	}
 	s, err := Load(ctx, r.Store, by.Session)
 	if err != nil {
 		return res, false, fmt.Errorf("look up the once-key of use %s: %w", u.ID, err)
 	}
 	c, ok := s.Once[k]
-	if !ok && s.Head == 0 { // it was removed, what it did was not
-		return again(u, by, c), false, nil
-	}
 	if !ok {
 		return res, true, nil
 	}

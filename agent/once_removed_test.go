@@ -33,6 +33,9 @@ func TestOnceRemoved(t *testing.T) {
 	if gone, err := j.Remove(t.Context(), "a", epoch); err != nil || !slices.Equal(gone, []uzda.SessionID{"a"}) {
 		t.Fatal(gone, err)
 	}
+	if run("a"); w.ran("pay") != 1 {
+		t.Errorf("the same id again: paid %d times", w.ran("pay"))
+	}
 	if told := run("b"); w.ran("pay") != 1 || !strings.Contains(told, "It was not run again") {
 		t.Errorf("paid %d times, told %s", w.ran("pay"), told)
 	}

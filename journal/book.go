@@ -136,6 +136,11 @@ func (b *book) reserve(h uzda.Hold) (undo func(), err error) {
 // drop forgets what a session alone has. What it held of others' accounts stays
 // held there, as that of an ask that was lost.
 func (b *book) drop(id uzda.SessionID) {
+	for key, by := range b.keys { // nobody's: a session of the same id does not take them for its own
+		if by.Session == id {
+			b.keys[key] = uzda.Holder{Use: by.Use}
+		}
+	}
 	own := func(name string) bool { return id.Owns(name) }
 	maps.DeleteFunc(b.accounts, func(name string, _ *account) bool { return own(name) })
 	maps.DeleteFunc(b.open, func(name string, _ uzda.Hold) bool { return own(name) })

@@ -103,6 +103,24 @@ func (j *Files) acquire(ctx context.Context, id uzda.SessionID, holder string) (
 	return l.Epoch, nil
 }
 
+// Held says who has the lease of a session, or nil if nobody has it. It changes
+// nothing, and what it says may be over a moment later.
+func (j *Files) Held(_ context.Context, id uzda.SessionID) (*uzda.Busy, error) {
+	if err := id.Check(); err != nil {
+		return nil, err
+	}
+	f, done := j.file(id)
+	defer done()
+	l, err := f.lease()
+	if err != nil {
+		return nil, fmt.Errorf("look for a lease of session %s: %w", id, err)
+	}
+	if l.free() || !j.now().Before(l.until) || !j.isAlive(l.Alive) {
+		return nil, nil
+	}
+	return &uzda.Busy{Session: id, Holder: l.Holder, Since: l.Since}, nil
+}
+
 // Renew implements uzda.Leaser.
 func (j *Files) Renew(ctx context.Context, id uzda.SessionID, epoch int64) error {
 	if err := j.date(ctx, id, epoch, j.now().Add(j.ttl)); err != nil {

@@ -157,6 +157,24 @@ func (db *DB) Release(ctx context.Context, id uzda.SessionID, epoch int64) error
 	return err
 }
 
+// Held says who has the lease of a session, or nil if nobody has it: it was never
+// taken, was given back or has expired, or its process is gone. It changes nothing, and
+// what it says may be over a moment later.
+func (db *DB) Held(ctx context.Context, id uzda.SessionID) (*uzda.Busy, error) {
+	if err := id.Check(); err != nil {
+		return nil, badArgument{err}
+	}
+	var busy *uzda.Busy
+	err := db.read(ctx, func(c *conn) error {
+		row, err := c.one(sqlLease, db.o.Tenant, string(id))
+		if busy = nil; err == nil && row != nil && num(row[4]) > micros(db.o.Now()) && !db.gone(text(row[2])) {
+			busy = &uzda.Busy{Session: id, Holder: text(row[1]), Since: fromMicros(num(row[3]))}
+		}
+		return err
+	})
+	return busy, db.fault("look for a lease of session "+string(id)+" in", err)
+}
+
 // expect notes that a lease is about to be taken, and says whether one of the session
 // was noted before: a write may be stored though it was reported as failed.
 func (db *DB) expect(id uzda.SessionID) (before bool) {

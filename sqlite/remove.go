@@ -26,6 +26,7 @@ const (
 	sqlDropHolds    = `DELETE FROM hold WHERE tenant = ? AND id > ? AND id < ?`
 	sqlDropAccount  = `DELETE FROM account WHERE tenant = ? AND name = ?`
 	sqlDropAccounts = `DELETE FROM account WHERE tenant = ? AND name > ? AND name < ?`
+	sqlOrphanOnce   = `UPDATE once SET session = '' WHERE tenant = ? AND session = ?`
 	sqlEndLease     = `UPDATE lease SET epoch = epoch + 1, until = 0 WHERE tenant = ? AND session = ?`
 )
 
@@ -127,7 +128,8 @@ func (db *DB) unheld(c *conn, id uzda.SessionID) error {
 	return nil
 }
 
-// drop removes all of one session but its epoch and its once-keys.
+// drop removes all of one session but its epoch and its once-keys, which from then on
+// nobody holds: a session of the same id does not take them for its own.
 func (db *DB) drop(c *conn, id uzda.SessionID) error {
 	tenant, name := db.o.Tenant, string(id)
 	for _, s := range []struct {
@@ -143,6 +145,7 @@ func (db *DB) drop(c *conn, id uzda.SessionID) error {
 		{sqlDropHolds, []any{tenant, name + "/", name + "0"}},
 		{sqlDropAccounts, []any{tenant, "turn:" + name + "/", "turn:" + name + "0"}},
 		{sqlDropAccount, []any{tenant, "session:" + name}},
+		{sqlOrphanOnce, []any{tenant, name}},
 		{sqlEndLease, []any{tenant, name}},
 	} {
 		if _, err := c.exec(s.query, s.args...); err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -56,8 +57,18 @@ ran: the median of its steps. Flags that you give as well win.`,
 		if err != nil {
 			return err
 		}
-		if p.loop.Steps == 0 || p.loop.Steps > 100_000 {
-			return usage("--steps: want 1 to 100000, got %d", p.loop.Steps)
+		for _, n := range []struct {
+			flag         string
+			value, least int
+			most         int
+		}{{"steps", p.loop.Steps, 1, 10_000}, {"runs", p.runs, 1, 100_000}, {"fixed", p.loop.Fixed, 0, 1_000_000}, {"task", p.loop.Task, 0, 1_000_000},
+			{"output", p.loop.Output, 0, 1_000_000}, {"result", p.loop.Result, 0, 1_000_000}} {
+			if n.value < n.least || n.value > n.most { // beyond it is no loop, and a sum of money too large to be counted
+				return usage("--%s: want %d to %s, got %d", n.flag, n.least, thousands(n.most), n.value)
+			}
+		}
+		if most := p.loop.Fixed + p.loop.Task + p.loop.Steps*(p.loop.Output+p.loop.Result); most > 10_000_000 {
+			return usage("the last request would have %s tokens, which no model takes; plan fewer steps, or shorter ones", thousands(most))
 		}
 		p.loop.Budget = w.cfg.Context.Budget
 		return w.plan(p, model)
@@ -150,6 +161,9 @@ func (w *work) plan(p planned, model string) error {
 		plan := l.Plan(cached)
 		one := way{Name: name, Model: model, Usage: usageOf(plan.Usage()), plan: plan}
 		if money, known := plan.Cost(w.prices, model); known {
+			if p.runs > 1 && money > math.MaxInt64/uzda.Money(p.runs) {
+				money = math.MaxInt64 / uzda.Money(p.runs) // more than there is
+			}
 			money *= uzda.Money(p.runs)
 			one.Cost = &money
 		} else if w.prices.Free(model) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,10 @@ type watching struct {
 	events bool                  // are shown as they are
 	names  map[uzda.UseID]string // of the tools of uses
 	since  time.Time             // of the last event
+	told   time.Time             // when a line last said that there was none
+	alone  int                   // seconds that nobody has run it
+	// answered says that the last event is an answer, which somebody will take up.
+	answered bool
 }
 
 // rests says whether nothing is to be done: no turn runs, and no message waits.
@@ -88,12 +93,14 @@ func (f *watching) run(ctx context.Context) error {
 			}
 		}
 	}()
-	beat := time.NewTicker(quiet)
-	defer beat.Stop()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
 	for {
 		select {
-		case <-beat.C:
-			fmt.Fprintf(f.err, "     nothing new for %s; if no program runs it any more: uzda resume %s\n", f.now().Sub(f.since).Round(time.Second), f.id)
+		case <-tick.C:
+			if f.stopped(ctx) {
+				return nil
+			}
 		case r, ok := <-reads:
 			switch {
 			case !ok || ctx.Err() != nil:
@@ -103,8 +110,7 @@ func (f *watching) run(ctx context.Context) error {
 			case r.e.Seq == 0: // a delta: what it belongs to comes whole
 				continue
 			}
-			f.since = f.now()
-			beat.Reset(quiet)
+			f.since, f.told, f.alone = f.now(), time.Time{}, 0
 			if f.show(ctx, r.e); f.state.Head >= f.from && f.rests() {
 				if !f.events {
 					f.standing(ctx, f.id, f.state)
@@ -118,6 +124,83 @@ func (f *watching) run(ctx context.Context) error {
 // quiet is how long nothing may be recorded before a line says so.
 const quiet = 30 * time.Second
 
+// A holding store says who runs a session.
+type holding interface {
+	Held(ctx context.Context, id uzda.SessionID) (*uzda.Busy, error)
+}
+
+// runs says who runs the session now, "" if nobody does; known is false where the
+// store cannot say.
+func (w *work) runs(ctx context.Context, id uzda.SessionID) (who string, known bool) {
+	h, ok := w.store.(holding)
+	if !ok {
+		return "", false
+	}
+	switch busy, err := h.Held(ctx, id); {
+	case err != nil:
+		return "", false
+	case busy == nil:
+		return "", true
+	default:
+		return safe(busy.Holder), true
+	}
+}
+
+// stopped looks, each second that nothing is recorded, whether anything can still
+// come, and says from time to time for what the session waits.
+func (f *watching) stopped(ctx context.Context) bool {
+	who, waits := "", f.state.Parked != nil
+	if !waits && f.state.Head >= f.from {
+		by, known := f.runs(ctx, f.id)
+		if who = by; known && by == "" {
+			f.alone++
+		} else {
+			f.alone = 0
+		}
+	}
+	const sure = 3 // seconds: between a message and the run that takes it up nobody has the session
+	switch {
+	case f.alone < sure:
+	case f.answered:
+		if f.alone == sure {
+			fmt.Fprintf(f.err, "     it is answered, and no program runs it now: uzda resume %s\n", f.id)
+		}
+	default:
+		fmt.Fprintf(f.err, "It is in the middle of a turn, and no program runs it now. To go on: uzda resume %s\n", f.id)
+		return true
+	}
+	now := f.now()
+	if now.Sub(f.since) < quiet || now.Sub(f.told) < quiet {
+		return false
+	}
+	f.told = now
+	long := now.Sub(f.since).Round(time.Second)
+	switch {
+	case waits:
+		fmt.Fprintf(f.err, "     still waiting for %s (%s)\n", waitsFor(f.state.Parked.On), long)
+	case who != "":
+		fmt.Fprintf(f.err, "     nothing new for %s; it is run by %s\n", long, who)
+	default:
+		fmt.Fprintf(f.err, "     nothing new for %s; if no program runs it any more: uzda resume %s\n", long, f.id)
+	}
+	return false
+}
+
+// waitsFor says for what a parked session waits.
+func waitsFor(on uzda.Reason) string {
+	switch on {
+	case uzda.WaitApproval:
+		return "your approval"
+	case uzda.WaitQuestion:
+		return "your answer"
+	case uzda.WaitChild:
+		return "a session that it began"
+	case uzda.WaitTimer:
+		return "its time"
+	}
+	return "a result"
+}
+
 // left ends the showing, because somebody wanted it or whoever read it has gone.
 func (f *watching) left() error {
 	if f.signals.Err() != nil && !errors.Is(context.Cause(f.signals), errGone) {
@@ -130,6 +213,7 @@ func (f *watching) left() error {
 // show shows an event and takes it in.
 func (f *watching) show(ctx context.Context, e uzda.Event) {
 	f.state.Fold(e)
+	_, f.answered = e.Body.(uzda.Answered)
 	if f.events {
 		if line, ok := jsonOf(e); ok {
 			writeJSON(f.out, line)
@@ -157,6 +241,9 @@ func (f *watching) show(ctx context.Context, e uzda.Event) {
 		f.say(uzda.Message{Role: uzda.User, Blocks: uzda.Blocks{b.Result}})
 	case uzda.Broken:
 		f.put("error", "the reply did not come: "+b.Error)
+	case uzda.Answered:
+		f.put("answer", fmt.Sprintf("[%s] %s by %s", b.Use, b.Verdict.Decision, cmp.Or(b.By, "somebody")))
+		fmt.Fprintln(f.out)
 	case uzda.Edited:
 		f.put("edit", edited(editOf(e.Seq, b, forgets(f.state.Gear.Tools))))
 	case uzda.Noted:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,10 +56,23 @@ func (w *work) kins(ctx context.Context) ([]kin, error) {
 	return out, nil
 }
 
-// open says what is not over in a session, "" if nothing is: somebody may still
+// open says what is not over in a session or in one that it began, "" if nothing is: somebody may still
 // answer it or go on with it.
 func (k kin) open() string {
-	switch r := k.root; r.Status {
+	for _, r := range k.all {
+		why := openOf(r)
+		if why != "" && r.ID != k.root.ID {
+			why = fmt.Sprintf("of session %s, which it began: %s", r.ID, why)
+		}
+		if why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func openOf(r uzda.SessionInfo) string {
+	switch r.Status {
 	case uzda.Waiting:
 		switch r.Reason {
 		case uzda.WaitApproval:

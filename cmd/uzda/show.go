@@ -275,7 +275,11 @@ func (w *work) standing(ctx context.Context, id uzda.SessionID, s *agent.State) 
 		}
 		fmt.Fprintln(w.out, line)
 	} else if s.Turn.Seq != 0 {
-		fmt.Fprintf(w.out, "in the middle of a turn; go on with: uzda resume %s\n", id)
+		if who, _ := w.runs(ctx, id); who != "" {
+			fmt.Fprintf(w.out, "in the middle of a turn, which %s runs; to see it go on: uzda show %s --follow\n", who, id)
+		} else {
+			fmt.Fprintf(w.out, "in the middle of a turn; go on with: uzda resume %s\n", id)
+		}
 	}
 	if b := s.Last.Broke; s.Last.Cuts > 0 && b.Text != "" {
 		fmt.Fprintf(w.out, "what had come of the last reply, which is not whole:\n%s\n", safeLines(uzda.Clip(b.Text, 2000)))

@@ -143,11 +143,14 @@ var removeTests = map[string]func(*suite){
 		}
 		_, err := r.Remove(ctx, one, epoch)
 		s.must(err)
-		claim[0].By = uzda.Holder{Session: two, Use: "9.0"}
-		err = s.refusal(a, two, uzda.At{Head: uzda.AnyHead, Claim: claim}, nil, note("n"))
-		var taken *uzda.Taken
-		if !errors.As(err, &taken) || taken.By.Session != one {
-			s.Errorf("claim: %v, want *uzda.Taken by session one", err)
+		// Nobody holds the key any more, also not a session that is made again.
+		for _, by := range []uzda.Holder{{Session: two, Use: "9.0"}, {Session: one, Use: "3.0"}} {
+			claim[0].By = by
+			err = s.refusal(a, by.Session, uzda.At{Head: uzda.AnyHead, Claim: claim}, nil, note("n"))
+			var taken *uzda.Taken
+			if !errors.As(err, &taken) || taken.By.Session != "" || taken.By.Use != "3.0" {
+				s.Errorf("claim by %s: %v, want *uzda.Taken by a session that is gone", by.Session, err)
+			}
 		}
 	},
 	"blobs that nothing names go": func(s *suite) {
