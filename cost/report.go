@@ -31,9 +31,12 @@ const (
 	ByDay     Dimension = "day"
 	ByPurpose Dimension = "purpose"
 	BySession Dimension = "session"
+	// ByStep is each ask of a session, in their order, as "SESSION STEP"; what is paid
+	// between two belongs to the one before. It is no part of [Dimensions]: there are many.
+	ByStep Dimension = "step"
 )
 
-// Dimensions returns all of them, in the order in which they are shown.
+// Dimensions returns all of them but ByStep, in the order in which they are shown.
 func Dimensions() []Dimension { return []Dimension{ByModel, ByAgent, ByDay, ByPurpose, BySession} }
 
 // A Report adds up what sessions cost, from their journals. Costs are those that
@@ -69,6 +72,7 @@ type call struct {
 	held       uzda.Money
 	heldTokens int
 	unsplit    int
+	step       int // of its session, from 1
 }
 
 // session is what the fold of one journal must remember.
@@ -114,7 +118,7 @@ func (r *Report) Event(id uzda.SessionID, e uzda.Event) {
 		return
 	}
 	s.seq = e.Seq
-	c := call{session: id, agent: s.agent, model: s.model, day: e.At.UTC().Format(time.DateOnly), free: s.free}
+	c := call{session: id, agent: s.agent, model: s.model, day: e.At.UTC().Format(time.DateOnly), free: s.free, step: s.steps}
 	switch b := e.Body.(type) {
 	case uzda.Opened:
 		s.agent, s.parent, s.use = b.Agent, b.Parent, b.Use
@@ -126,8 +130,9 @@ func (r *Report) Event(id uzda.SessionID, e uzda.Event) {
 			c.model, c.free = b.Model, local(b.Model)
 		}
 		c.purpose, c.held, c.heldTokens, c.bound = Lost, b.Hold.Amount, b.Tokens, true
-		s.ask = &c
 		s.steps++
+		c.step = s.steps
+		s.ask = &c
 	case uzda.Ended:
 		s.lose(r)
 	case uzda.Tried:
@@ -314,21 +319,26 @@ func (r *Report) Total() Line {
 }
 
 // By returns a line for each value of a dimension. Their sum is the total. Days
-// are in order, others begin with the dearest.
+// and steps are in order, others begin with the dearest.
 func (r *Report) By(d Dimension) []Line {
 	lines := map[string]*Line{}
+	var keys []string // as they come
 	for c := range r.all() {
 		key := c.key(d)
 		if lines[key] == nil {
 			lines[key] = &Line{Key: key}
+			keys = append(keys, key)
 		}
 		lines[key].add(c)
 	}
+	if d != ByStep {
+		slices.Sort(keys)
+	}
 	out := make([]Line, 0, len(lines))
-	for _, key := range slices.Sorted(maps.Keys(lines)) {
+	for _, key := range keys {
 		out = append(out, *lines[key])
 	}
-	if d != ByDay {
+	if d != ByDay && d != ByStep {
 		slices.SortStableFunc(out, func(a, b Line) int { return cmp.Compare(b.Cost+b.AtDearest, a.Cost+a.AtDearest) })
 	}
 	return out
@@ -346,6 +356,8 @@ func (c call) key(d Dimension) string {
 		return c.purpose
 	case BySession:
 		return string(c.session)
+	case ByStep:
+		return fmt.Sprintf("%s %d", c.session, c.step)
 	}
 	return "(unknown)"
 }

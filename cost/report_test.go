@@ -170,7 +170,7 @@ func TestBreakdownsAddUp(t *testing.T) {
 	t.Parallel()
 	r, _ := world(t)
 	total := r.Total()
-	for _, d := range cost.Dimensions() {
+	for _, d := range append(cost.Dimensions(), cost.ByStep) {
 		var sum cost.Line
 		for _, l := range r.By(d) {
 			sum.Calls, sum.Usage, sum.Cost = sum.Calls+l.Calls, sum.Usage.Add(l.Usage), sum.Cost+l.Cost

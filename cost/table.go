@@ -207,3 +207,21 @@ func (t *Table) Efforts(name string) []string {
 	}
 	return nil
 }
+
+// Near is the model of a provider whose id is nearest to one that it does not have;
+// "" if none is near, or the table knows the id.
+func (t *Table) Near(provider, id string) string {
+	var ids []string
+	for _, full := range slices.Backward(t.IDs()) { // of those that are as near, the newest
+		if t.models[full].Provider() == provider {
+			if full == provider+"/"+id {
+				return ""
+			}
+			ids = append(ids, full)
+		}
+	}
+	if near := uzda.Nearest(provider+"/"+id, ids, 1); len(near) > 0 {
+		return near[0]
+	}
+	return ""
+}

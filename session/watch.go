@@ -133,6 +133,7 @@ func (h *Host) Watch(ctx context.Context, id uzda.SessionID, after uzda.Seq) ite
 		var seen asks
 		yield = seen.through(yield)
 		head, more := h.replay(ctx, id, after, yield)
+		stored := false // by whom else: what was told here before comes first, so that no delta is late
 		for more {
 			evs, lost := w.take()
 			for _, e := range evs {
@@ -149,7 +150,8 @@ func (h *Host) Watch(ctx context.Context, id uzda.SessionID, after uzda.Seq) ite
 					return
 				}
 			}
-			if lost {
+			if lost || stored {
+				stored = false
 				head, more = h.replay(ctx, id, head, yield)
 				continue
 			}
@@ -159,7 +161,7 @@ func (h *Host) Watch(ctx context.Context, id uzda.SessionID, after uzda.Seq) ite
 			case <-w.bell:
 			case <-news.after(head):
 				news.head = -1 // it may have been too early: wait anew
-				head, more = h.replay(ctx, id, head, yield)
+				stored = true
 			}
 		}
 	}

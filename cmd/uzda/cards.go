@@ -158,7 +158,7 @@ func (w *work) card(name string) (card, error) {
 		}
 		return card{}, fail(uzda.ConfigError, hint, "agent (%s): there is no agent %q", w.cfg.Origin("agent"), name)
 	}
-	return readCard(name, "the embedded agent "+name, data, true)
+	return readCard(name, embeddedAgent+name, data, true)
 }
 
 // agentNames are the agents that can be named without a file.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -26,7 +27,8 @@ func agentFlag(c *cobra.Command, args []string) (string, error) {
 	bare := ok && f.Changed && len(t.values) == 1 && t.values[0] == everyAgent
 	switch {
 	case len(args) > 1 || len(args) == 1 && !bare:
-		return "", usage("config takes no arguments but the name after --agent; got %q", args)
+		return "", fail(uzda.ConfigError, "settings are lines of "+config.FileName+", as model: PROVIDER/ID; `uzda config` lists all, `uzda init` writes the file",
+			"config takes no arguments but the name after --agent; got %q", args)
 	case bare && len(args) == 1:
 		t.values = args
 		return args[0], nil
@@ -41,17 +43,20 @@ func agentFlag(c *cobra.Command, args []string) (string, error) {
 
 // agentJSON is an agent, for a machine.
 type agentJSON struct {
-	Name        string   `json:"name"`
-	Origin      string   `json:"origin"`
-	Description string   `json:"description"`
-	Model       string   `json:"model,omitempty"`
-	Tools       []string `json:"tools"`
-	Missing     []string `json:"missing_tools"`
-	Guided      bool     `json:"instructions"`      // it reads AGENTS.md
-	TextTokens  int      `json:"text_tokens"`       // about
-	ToolTokens  int      `json:"tool_tokens"`       // about
-	Text        string   `json:"text,omitempty"`    // of its system prompt
-	Default     bool     `json:"default,omitempty"` // it works where none is named
+	Name        string        `json:"name"`
+	Origin      string        `json:"origin"`
+	Description string        `json:"description"`
+	Model       string        `json:"model,omitempty"`
+	Mode        string        `json:"mode"`
+	Settings    []config.Item `json:"settings"` // limits and permissions that are not the default
+	Tools       []string      `json:"tools"`
+	Missing     []string      `json:"missing_tools"`
+	Guided      bool          `json:"instructions"`       // it reads AGENTS.md
+	TextTokens  int           `json:"text_tokens"`        // about
+	ToolTokens  int           `json:"tool_tokens"`        // about
+	Text        string        `json:"text,omitempty"`     // of its system prompt
+	Default     bool          `json:"default,omitempty"`  // it works where none is named
+	Left        []string      `json:"left_out,omitempty"` // of its file, since nobody trusts its folder
 }
 
 // described is an agent as it would work here.
@@ -61,9 +66,17 @@ func (w *work) described(ctx context.Context, name string) (agentJSON, error) {
 		return agentJSON{}, err
 	}
 	out := agentJSON{Name: c.Name, Origin: c.file, Model: c.model(), Guided: c.guided(), Text: c.System, TextTokens: window.Estimate(c.System),
-		Tools: []string{}, Missing: []string{}, Default: name == w.agentName()}
+		Tools: []string{}, Missing: []string{}, Default: name == w.agentName() && !strings.HasPrefix(w.cfg.Origin("agent"), "flag "), Settings: []config.Item{}}
+	cfg := w.cfg
 	if c.front != nil {
 		out.Description = c.front.Description
+		cfg, out.Left = cfg.With(c.front, c.trusted)
+	}
+	out.Mode = string(cfg.Permissions.Mode)
+	for _, i := range cfg.Items() {
+		if i.Origin != "default" && (strings.HasPrefix(i.Key, "limits.") || strings.HasPrefix(i.Key, "permissions.")) {
+			out.Settings = append(out.Settings, i)
+		}
 	}
 	wanted := c.Tools
 	c.Tools = nil // all that there are: what of them is wanted is seen below
@@ -104,18 +117,24 @@ func (a *app) showAgents(ctx context.Context, cfg *config.Config) error {
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "AGENT\tTOOLS\tTOKENS\tWHAT")
+	fmt.Fprintln(t, "AGENT\tTOOLS\tTOKENS\tMODEL\tFROM\tWHAT")
+	room := max(24, cmp.Or(w.width, 120)-64)
 	for _, one := range all {
 		name := safe(one.Name)
 		if one.Default {
 			name += " *"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\n", name, len(one.Tools)+len(one.Missing), thousands(one.TextTokens), uzda.OneLine(safe(one.Description), max(30, cmp.Or(w.width, 100)-34)))
+		from := uzda.OneLine(safe(w.nearby(one.Origin)), 24)
+		if strings.HasPrefix(one.Origin, embeddedAgent) {
+			from = "embedded"
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%s\n", name, len(one.Tools)+len(one.Missing), thousands(one.TextTokens),
+			uzda.OneLine(safe(cmp.Or(one.Model, "-")), 24), from, uzda.OneLine(safe(one.Description), room))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.out, "\n* works where none is named. uzda config --agent NAME shows one; --agent NAME runs it.")
+	fmt.Fprintln(a.out, "\n* works where none is named. TOKENS, about, are those of its text. uzda config --agent NAME shows one.")
 	return nil
 }
 
@@ -148,6 +167,15 @@ func (a *app) showAgent(ctx context.Context, cfg *config.Config, name string) er
 	if len(one.Missing) > 0 {
 		row("not here", strings.Join(one.Missing, ", ")+" (those of a database need --db FILE)")
 	}
+	row("mode", one.Mode)
+	for _, i := range one.Settings {
+		if i.Key != "permissions.mode" {
+			row(strings.TrimPrefix(strings.TrimPrefix(i.Key, "limits."), "permissions."), fmt.Sprintf("%v (%s)", i.Value, i.Origin))
+		}
+	}
+	for _, left := range one.Left {
+		row("left out", left+": nobody trusts its folder")
+	}
 	guided := "reads AGENTS.md of the folder"
 	if !one.Guided {
 		guided = "reads no AGENTS.md"
@@ -156,4 +184,15 @@ func (a *app) showAgent(ctx context.Context, cfg *config.Config, name string) er
 	row("tokens", fmt.Sprintf("about %s of text, %s of tools", thousands(one.TextTokens), thousands(one.ToolTokens)))
 	fmt.Fprintf(a.out, "\n%s\n", safeLines(one.Text))
 	return nil
+}
+
+// embeddedAgent begins the origin of an agent that is part of the program.
+const embeddedAgent = "the embedded agent "
+
+// nearby is a path as it is from here, where it lies below.
+func (w *work) nearby(path string) string {
+	if rel, err := filepath.Rel(w.dir, path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
 }

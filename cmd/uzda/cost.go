@@ -20,7 +20,7 @@ func (a *app) costCommand() *cobra.Command {
 	var by []string
 	c := a.looks("cost [SESSION]", "what sessions used and cost: by model, agent, day, purpose, tool", `Cost adds up what a session with its children used, or all sessions: by model,
 agent, day and purpose, and for one session by tool. --by chooses the tables:
-model, agent, day, purpose, session, tool.
+model, agent, day, purpose, session, step, tool.
 
 What a tool cost is the share that its results had in each request that was sent
 with them, of what the input of that request cost. With --output-format json it
@@ -53,18 +53,18 @@ cost plan computes what a loop would cost before it runs.`, func(_ *cobra.Comman
 			}
 		}
 		if w.json() {
-			return w.costJSON(r, tools)
+			return w.costJSON(r, tables, tools)
 		}
 		return w.costText(r, tables, tools)
 	})
-	c.Flags().StringSliceVar(&by, "by", nil, "the tables to show: model, agent, day, purpose, session, tool")
+	c.Flags().StringSliceVar(&by, "by", nil, "the tables to show: model, agent, day, purpose, session, step, tool")
 	c.AddCommand(a.costPlanCommand())
 	return c
 }
 
 // tables are the tables that are asked for, or those that fit.
 func (w *work) tables(by []string, one bool) ([]string, error) {
-	known := []string{byTool}
+	known := []string{string(cost.ByStep), byTool}
 	for _, d := range cost.Dimensions() {
 		known = append(known, string(d))
 	}
@@ -104,8 +104,8 @@ func (w *work) costText(r *cost.Report, tables []string, tools []toolCost) error
 	return writeTools(w.out, tools)
 }
 
-// costJSON adds the tools to the tables of a report.
-func (w *work) costJSON(r *cost.Report, tools []toolCost) error {
+// costJSON adds the tools and the steps to the tables of a report.
+func (w *work) costJSON(r *cost.Report, tables []string, tools []toolCost) error {
 	raw, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -115,15 +115,23 @@ func (w *work) costJSON(r *cost.Report, tools []toolCost) error {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return err
 	}
-	if tools == nil {
+	steps := slices.Contains(tables, string(cost.ByStep))
+	if tools == nil && !steps {
 		writeJSON(w.out, json.RawMessage(raw))
 		return nil
 	}
 	if err := json.Unmarshal(out["by"], &by); err != nil {
 		return err
 	}
-	if by[byTool], err = json.Marshal(tools); err != nil {
-		return err
+	if tools != nil {
+		if by[byTool], err = json.Marshal(tools); err != nil {
+			return err
+		}
+	}
+	if steps {
+		if by[string(cost.ByStep)], err = json.Marshal(r.By(cost.ByStep)); err != nil {
+			return err
+		}
 	}
 	if out["by"], err = json.Marshal(by); err != nil {
 		return err

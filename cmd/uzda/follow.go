@@ -170,7 +170,11 @@ func (f *watching) stopped(ctx context.Context) bool {
 		return true
 	}
 	now := f.now()
-	if now.Sub(f.since) < quiet || now.Sub(f.told) < quiet {
+	pause := quiet
+	if waits { // for a person: at 30 s, 1 min, 2 min, 4 min ...
+		pause = max(quiet, f.told.Sub(f.since))
+	}
+	if now.Sub(f.since) < quiet || now.Sub(f.told) < pause {
 		return false
 	}
 	f.told = now

@@ -100,3 +100,64 @@ func TestFollowInterrupted(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// A session whose program has gone in the middle is told from one that goes on; the
+// showing ends, and takes nothing from who resumes it.
+func TestFollowKilled(t *testing.T) { // L11
+	t.Parallel()
+	for _, store := range []string{"sqlite", "files"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(t)
+			p.envs = append(p.envs, "UZDA_STORE="+store)
+			turns := "script:" + p.file("turns.json", `{"turns":[{"text":"wait","delay_ms":60000},{"text":"Again."}],"by_view":false}`)
+			c, out, errs := p.start("run", "--model", turns, "--session", "s", "go")
+			var text, said *lively
+			var shown *exec.Cmd
+			waitFor(t, func() bool {
+				e, err := p.command("show", "s").Output()
+				return err == nil && strings.Contains(string(e), "runs; to see it go on: uzda show s --follow")
+			})
+			shown, text, said = p.follows("s")
+			waitFor(t, func() bool { return strings.Contains(text.String(), "user  go") })
+			if err := c.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			p.wait(c, out, errs)
+			if err := shown.Wait(); err != nil || !strings.Contains(said.String(), "no program runs it now. To go on: uzda resume s") {
+				t.Errorf("%v\n%s\n%s", err, text, said)
+			}
+			if e, err := p.command("show", "s").Output(); err != nil || !strings.Contains(string(e), "go on with: uzda resume s") {
+				t.Errorf("%v\n%s", err, e)
+			}
+		})
+	}
+}
+
+// A reader that has enough ends the showing, quietly.
+func TestFollowPipe(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.envs = append(p.envs, "UZDA_ASK=notes")
+	turns := "script:" + p.file("turns.json", `{"turns":[{"calls":[{"name":"notes","input":{"op":"write","text":"x"}}]},{"text":"Noted."}]}`)
+	p.run("run", "--model", turns, "--session", "s", "go")
+	c, errs := p.command("show", "s", "--follow", "--events"), &lively{}
+	c.Stderr = errs
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 10)
+	if _, err := out.Read(buf); err != nil {
+		t.Fatal(err)
+	}
+	out.Close()                                     //nolint:errcheck // the reader goes away
+	p.says(0, []string{"approve", "s"}, "Approved") // so that there is something to write
+	c.Wait()                                        //nolint:errcheck // the code is looked at
+	if code := c.ProcessState.ExitCode(); code != 0 || errs.String() != "" {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}

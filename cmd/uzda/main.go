@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
@@ -177,8 +178,19 @@ func fail(why uzda.Reason, hint, format string, args ...any) error {
 
 // usage ends a command because of how it was called.
 func usage(format string, args ...any) error {
-	return fail(uzda.ConfigError, "see `uzda --help`", format, args...)
+	return fail(uzda.ConfigError, seeHelp, format, args...)
 }
+
+// pointed lets the hint about how a command is called name that command.
+func pointed(c *cobra.Command, err error) error {
+	var e *exit
+	if c != nil && errors.As(err, &e) && e.outcome != nil && e.outcome.Hint == seeHelp {
+		e.outcome.Hint = "see `" + c.CommandPath() + " --help`"
+	}
+	return err
+}
+
+const seeHelp = "see `uzda --help`"
 
 // notGood is the exit of a check that found something.
 const notGood = 13
@@ -192,7 +204,9 @@ func (a *app) run() int {
 		root := a.root()
 		root.SetArgs(a.args)
 		if err = stray(root, a.args); err == nil {
-			err = root.ExecuteContext(a.signals)
+			var c *cobra.Command
+			c, err = root.ExecuteContextC(a.signals)
+			err = pointed(c, err)
 		}
 	}
 	code := a.end(err)

@@ -80,7 +80,7 @@ func (w *work) target(name, origin string) (target, error) {
 func (w *work) unknown(t target) error {
 	names := slices.Sorted(maps.Keys(w.cfg.Models))
 	known := slices.Concat(names, config.Services())
-	for _, id := range w.prices.IDs() {
+	for _, id := range slices.Backward(w.prices.IDs()) { // of those that are as near, the newest
 		m := w.prices.Model(id)
 		known = append(append(known, id), m.Aliases...)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/cmd/uzda/config"
@@ -22,12 +21,12 @@ holds the reins: every loop has fuses, every step is recorded before it counts,
 and nothing irreversible happens by accident.
 
 The six things that one does first:
-  uzda demo                a real job, without a key or a network
-  uzda init                find a model: a key, or a server on this machine
-  uzda run "TASK"          work in this folder; with --db FILE, answer from a database
-  uzda chat                talk, line by line
-  uzda show ID             what was said and done; uzda sessions lists them
-  uzda resume ID           go on: after a crash, a limit, an answer`
+  uzda demo            a real job, without a key or a network
+  uzda init            find a model: a key, or a server on this machine
+  uzda run "TASK"      work in this folder; with --db FILE, answer from a database
+  uzda chat            talk, line by line
+  uzda show last       what was said and done; uzda sessions lists all
+  uzda resume last     go on: after a crash, a limit, an answer`
 
 // root is the command line.
 func (a *app) root() *cobra.Command {
@@ -39,6 +38,7 @@ func (a *app) root() *cobra.Command {
 				return a.printVersion("text", false)
 			}
 			fmt.Fprintln(c.OutOrStdout(), about+"\n\nuzda --help lists all commands, and uzda COMMAND --help says more about one.")
+			a.welcome(c)
 			return nil
 		}}
 	root.Flags().BoolVar(&version, "version", false, "the version of the program")
@@ -58,74 +58,18 @@ func (a *app) root() *cobra.Command {
 	add("look", a.sessionsCommand(), a.showCommand(), a.contextCommand(), a.costCommand(), a.traceCommand())
 	add("set", a.initCommand(), a.modelsCommand(), a.toolsCommand(), a.policyCommand(), a.configCommand(), a.doctorCommand(), a.completionCommand(), a.versionCommand())
 	root.AddCommand(a.manualCommand())
+	root.PersistentFlags().BoolP("help", "h", false, "how this is called")
 	root.SetHelpCommandGroupID("set")
 	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Use, c.Short, c.Long = "help [COMMAND]", "how a command is called, and what it does", "Help says how a command is called, and what it does, as COMMAND --help."
+		}
+	}
 	if len(a.args) > 0 && strings.HasPrefix(a.args[0], cobra.ShellCompRequestCmd) {
 		a.completesAll(root)
 	}
 	return root
-}
-
-// later and laterFlags are commands and flags of run that a coming version has.
-var (
-	later      = strings.Fields("diagnose audit replay fork export eval advise curve mcp memory mission serve schedule backup restore")
-	laterFlags = strings.Fields("mcp-config")
-)
-
-// stray refuses a word that is no command, before the parser takes it for an
-// argument of the command above it.
-func stray(root *cobra.Command, args []string) error {
-	c, rest, err := root.Find(args)
-	if err != nil {
-		return err
-	}
-	if c.Name() == "help" {
-		if c, rest, err = root.Find(rest); err != nil {
-			return err
-		}
-	}
-	if !c.HasSubCommands() || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || strings.HasPrefix(rest[0], "__") {
-		return nil
-	}
-	if strings.Contains(c.Use, "[") { // it takes an argument itself
-		return nil
-	}
-	word := rest[0]
-	if c == root && slices.Contains(later, word) {
-		return fail(uzda.ConfigError, "`uzda --help` lists what there is", "this version has no %s yet", word)
-	}
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-	}
-	hint := "see `" + c.CommandPath() + " --help`"
-	if n := uzda.Nearest(word, names, 1); len(n) > 0 {
-		hint = "did you mean `" + c.CommandPath() + " " + n[0] + "`?"
-	}
-	if c.Name() == "sessions" {
-		hint = strayOfSessions(root, rest)
-	}
-	return fail(uzda.ConfigError, hint, "%s has no command %q", c.CommandPath(), word)
-}
-
-// wrongFlag says what is wrong with a flag, and which one is nearest.
-func wrongFlag(c *cobra.Command, err error) error {
-	hint := "see `" + c.CommandPath() + " --help`"
-	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
-		var names []string
-		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		switch n := uzda.Nearest(name, names, 1); {
-		case name == "attach" && c.Name() == "chat":
-			hint = "in the chat type /attach FILE; `uzda run` and `uzda resume` take --attach"
-		case slices.Contains(laterFlags, name):
-			hint = "this version has no --" + name + " yet; " + hint
-		case len(n) > 0:
-			hint = "did you mean --" + n[0] + "?"
-		case c == c.Root():
-			hint = "flags stand after the command; " + hint
-		}
-	}
-	return fail(uzda.ConfigError, hint, "%s: %v", c.CommandPath(), err)
 }
 
 // help prints how a command is called, in 80 columns.
@@ -137,6 +81,9 @@ func help(c *cobra.Command) error {
 	}
 	if c.HasSubCommands() {
 		fmt.Fprintf(w, "  %s COMMAND\n", c.CommandPath())
+	}
+	if strings.Contains(c.Use, "SESSION") && !strings.Contains(c.Use, "SESSION...") {
+		fmt.Fprintf(w, "\nSESSION is an id, the beginning of one, or last: the one that was changed last.\n")
 	}
 	if c.Example != "" {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)

@@ -30,7 +30,7 @@ func (a *app) runCommand() *cobra.Command {
 person. The answer is all that it prints on standard output.
 
 The task is the argument, or with "-" what is piped in. --stdin adds what is
-piped in to the task of the argument.`,
+piped in to the task of the argument; without an argument it is the task.`,
 		Example: `  uzda run --db shop.db "How many orders came in this month?"
   git diff | uzda run --stdin "Review this."
   uzda run --attach chart.png --attach report.pdf "Do the two agree?"
@@ -38,17 +38,21 @@ piped in to the task of the argument.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
-				return usage("run wants a task, in quotes, or - to read it from standard input")
+				if piped {
+					return nil
+				}
+				return fail(uzda.ConfigError, `for example: uzda run "Say hello."`, "run wants a task, in quotes, or - to read it from standard input")
 			case 1:
 				return nil
 			}
-			return usage("run takes one task; put it in quotes. Got %d arguments: %q", len(args), args)
+			whole := uzda.OneLine(strings.Join(args, " "), 60)
+			return fail(uzda.ConfigError, fmt.Sprintf("for example: uzda run %q", whole), "run takes one task; put it in quotes. Got %d arguments: %q", len(args), args)
 		}}
 	c.Flags().StringVar(&id, "session", "", "go on in that session; it is made if there is none")
 	c.Flags().BoolVar(&piped, "stdin", false, "add what is piped in to the task")
 	c.Flags().Var(files, "attach", attachDoc)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		task, err := a.task(args[0], piped)
+		task, err := a.task(append(args, "-")[0], piped) // --stdin alone is the task
 		if err != nil {
 			return err
 		}
@@ -86,7 +90,11 @@ func (w *work) do(ctx context.Context, id uzda.SessionID, task string, along []a
 		if err := w.sound(ctx, id, old); err != nil {
 			return err
 		}
+		if id == newest && old.Head == 0 {
+			return fail(uzda.ConfigError, `to go on with the session that was changed last: uzda resume last "..."`, "--session last: no new session can have that name")
+		}
 	}
+	w.warnPlace()
 	r, err := w.runner(ctx, old)
 	if err != nil {
 		return err
@@ -102,6 +110,21 @@ func (w *work) do(ctx context.Context, id uzda.SessionID, task string, along []a
 		return err
 	}
 	return r.drive(ctx)
+}
+
+// warnPlace says that a folder holds more than an agent is wanted for.
+func (w *work) warnPlace() {
+	dir := filepath.Clean(w.cfg.Dir)
+	what := ""
+	switch home, err := os.UserHomeDir(); {
+	case err == nil && dir == filepath.Clean(home):
+		what = "your home folder"
+	case dir == filepath.Dir(dir):
+		what = "the root of the disk"
+	default:
+		return
+	}
+	w.once("warning: the agent works in " + what + " and may read all of it;\n      go to the folder of the task, or name it: --dir FOLDER")
 }
 
 // task is what to do: the argument, what is piped in, or both. Standard input is
@@ -237,6 +260,7 @@ func (r *runner) drive(ctx context.Context) error {
 	if o == nil {
 		o = &uzda.Outcome{Session: r.id, Reason: uzda.InternalError, Detail: "the turn has neither ended nor parked", Hint: "`uzda doctor` looks at the store"}
 	}
+	r.mend(s, o)
 	res := resultIn(keep, r.store, r.id, s, o, r.now().Sub(r.began))
 	res.Answer = r.answerOf(o)
 	res.Trace = r.trace(keep)

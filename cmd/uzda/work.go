@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -116,39 +115,6 @@ func (w *work) close() {
 
 // json says whether a machine reads standard output.
 func (w *work) json() bool { return w.cfg.OutputFormat != "text" }
-
-// load finds a session by its id, or by the beginning of it if that is enough.
-func (w *work) load(ctx context.Context, name string) (uzda.SessionID, *agent.State, error) {
-	id := uzda.SessionID(name)
-	if err := id.Check(); err != nil {
-		return "", nil, fail(uzda.ConfigError, "`uzda sessions` lists them", "%v", err)
-	}
-	s, err := agent.Load(ctx, w.store, id)
-	if err != nil {
-		return "", nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
-	}
-	if s.Head > 0 {
-		return id, s, nil
-	}
-	var found []uzda.SessionID
-	if l, ok := w.store.(uzda.Lister); ok {
-		for info, err := range l.List(ctx) {
-			if err != nil {
-				return "", nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
-			}
-			if strings.HasPrefix(string(info.ID), name) && (info.Parent == "" || len(name) > len(info.Parent)) {
-				found = append(found, info.ID)
-			}
-		}
-	}
-	switch len(found) {
-	case 1:
-		return w.load(ctx, string(found[0]))
-	case 0:
-		return "", nil, fail(uzda.ConfigError, "`uzda sessions` lists them", "there is no session %s in %s", name, storePath(w.cfg))
-	}
-	return "", nil, fail(uzda.ConfigError, "write more of it", "%d sessions begin with %s: %s, %s …", len(found), name, found[0], found[1])
-}
 
 // host is a door to the sessions of this store, with agents to run or without.
 func (w *work) host(agents map[string]agent.Agent) *session.Host {
