@@ -187,7 +187,7 @@ func (w *work) web(gate policy.Gate) (*fetch.Fetch, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Proxy, f.TLS = t.Proxy, t.TLSClientConfig
+	f.Proxy, f.TLS, f.Dial = t.Proxy, t.TLSClientConfig, t.DialContext
 	return fetch.New(f), nil
 }
 

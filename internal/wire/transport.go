@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -38,21 +39,25 @@ func (u unmade) RoundTrip(r *http.Request) (*http.Response, error) {
 // Transport makes a transport as the environment has it: the proxies HTTP_PROXY,
 // HTTPS_PROXY, ALL_PROXY and NO_PROXY in both cases; the certificates of
 // SSL_CERT_FILE, SSL_CERT_DIR and UZDA_CA_FILE besides those of the system. There
-// is no limit of time for a whole request, and no way to turn TLS off.
+// is no limit of time for a whole request, and no way to turn TLS off. Who dials for
+// TLSClientConfig by other means calls its DialContext, which reads the certificates.
 func Transport(env func(string) string) (*http.Transport, error) {
 	proxy, err := proxies(env)
 	if err != nil {
 		return nil, err
 	}
-	roots, err := authorities(env)
+	roots, read, err := authorities(env)
 	if err != nil {
 		return nil, err
 	}
-	dial := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	dial := dialling(&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second})
 	return &http.Transport{
 		Proxy:                  proxy,
 		OnProxyConnectResponse: connected,
-		DialContext:            dialling(dial),
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			read()
+			return dial(ctx, network, addr)
+		},
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    30 * time.Second,
 		ForceAttemptHTTP2:      true,
@@ -67,35 +72,38 @@ func Transport(env func(string) string) (*http.Transport, error) {
 }
 
 // authorities are the system's with those of the environment; nil: only the
-// system's.
-func authorities(env func(string) string) (*x509.CertPool, error) {
+// system's. The pool is empty until read was called: to read hundreds of certificates
+// takes longer than all else before a first request.
+func authorities(env func(string) string) (pool *x509.CertPool, read func(), err error) {
 	own, file, dirs := env("UZDA_CA_FILE"), env("SSL_CERT_FILE"), env("SSL_CERT_DIR")
 	if own == "" && file == "" && dirs == "" {
-		return nil, nil //nolint:nilnil // nil is the system's own
+		return nil, func() {}, nil
 	}
-	pool, err := x509.SystemCertPool()
-	if err != nil {
-		pool = x509.NewCertPool()
-	}
+	var mine []byte
 	if own != "" {
-		raw, err := os.ReadFile(own)
-		if err != nil {
-			return nil, fmt.Errorf("read the certificates that UZDA_CA_FILE names: %w", err)
+		if mine, err = os.ReadFile(own); err != nil {
+			return nil, nil, fmt.Errorf("read the certificates that UZDA_CA_FILE names: %w", err)
 		}
-		if !pool.AppendCertsFromPEM(raw) {
-			return nil, fmt.Errorf("read the certificates that UZDA_CA_FILE names: %s holds none in PEM form", own)
-		}
-	}
-	// As everywhere, what these two name may be absent.
-	files := []string{file}
-	for _, dir := range filepath.SplitList(dirs) {
-		found, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is good
-		files = append(files, found...)
-	}
-	for _, name := range files {
-		if raw, err := os.ReadFile(name); err == nil {
-			pool.AppendCertsFromPEM(raw)
+		if !x509.NewCertPool().AppendCertsFromPEM(mine) {
+			return nil, nil, fmt.Errorf("read the certificates that UZDA_CA_FILE names: %s holds none in PEM form", own)
 		}
 	}
-	return pool, nil
+	pool = x509.NewCertPool()
+	return pool, sync.OnceFunc(func() {
+		if system, err := x509.SystemCertPool(); err == nil {
+			*pool = *system
+		}
+		pool.AppendCertsFromPEM(mine)
+		// As everywhere, what these two name may be absent.
+		files := []string{file}
+		for _, dir := range filepath.SplitList(dirs) {
+			found, _ := filepath.Glob(filepath.Join(dir, "*")) // the pattern is good
+			files = append(files, found...)
+		}
+		for _, name := range files {
+			if raw, err := os.ReadFile(name); err == nil {
+				pool.AppendCertsFromPEM(raw)
+			}
+		}
+	}), nil
 }
