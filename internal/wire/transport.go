@@ -58,9 +58,9 @@ func Transport(env func(string) string) (*http.Transport, error) {
 			read()
 			return dial(ctx, network, addr)
 		},
-		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    30 * time.Second,
-		ForceAttemptHTTP2:      true,
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout: 30 * time.Second,
+		ForceAttemptHTTP2:   true,
 		// A connection that died unseen, as over a sleep, is found by a ping.
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 		MaxIdleConns:           256,
