@@ -122,6 +122,9 @@ func (b *bench) round(ctx context.Context, n int) (report.Round, error) {
 
 // profile writes profiles of a round's runs to a folder.
 func (b *bench) profile(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	for _, kind := range []string{"cpu", "allocs"} {
 		b.profiles = filepath.Join(dir, "*."+kind)
 		if _, err := b.round(ctx, 0); err != nil {
