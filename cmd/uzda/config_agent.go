@@ -72,7 +72,7 @@ func (w *work) described(ctx context.Context, name string) (agentJSON, error) {
 		out.Description = c.front.Description
 		cfg, out.Left = cfg.With(c.front, c.trusted)
 	}
-	out.Mode = string(cfg.Permissions.Mode)
+	out.Mode = cfg.Permissions.Mode
 	for _, i := range cfg.Items() {
 		if i.Origin != "default" && (strings.HasPrefix(i.Key, "limits.") || strings.HasPrefix(i.Key, "permissions.")) {
 			out.Settings = append(out.Settings, i)

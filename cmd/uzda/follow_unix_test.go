@@ -154,7 +154,7 @@ func TestFollowPipe(t *testing.T) {
 	if _, err := out.Read(buf); err != nil {
 		t.Fatal(err)
 	}
-	out.Close()                                     //nolint:errcheck // the reader goes away
+	out.Close()                                     // the reader goes away
 	p.says(0, []string{"approve", "s"}, "Approved") // so that there is something to write
 	c.Wait()                                        //nolint:errcheck // the code is looked at
 	if code := c.ProcessState.ExitCode(); code != 0 || errs.String() != "" {

@@ -115,7 +115,7 @@ func (w *work) do(ctx context.Context, id uzda.SessionID, task string, along []a
 // warnPlace says that a folder holds more than an agent is wanted for.
 func (w *work) warnPlace() {
 	dir := filepath.Clean(w.cfg.Dir)
-	what := ""
+	var what string
 	switch home, err := os.UserHomeDir(); {
 	case err == nil && dir == filepath.Clean(home):
 		what = "your home folder"
