@@ -26,11 +26,16 @@ var (
 	ErrStorage = errors.New("storage error")
 )
 
-// AnyHead is a head that always matches.
-const AnyHead Seq = -1
+const (
+	// AnyHead is a head that always matches.
+	AnyHead Seq = -1
+	// SomeHead matches where the session has events: what is posted to one that was
+	// removed meanwhile must not begin it anew.
+	SomeHead Seq = -2
+)
 
-// At says where to append: after Head exactly or at AnyHead, as the holder of
-// Epoch or, with 0, as anyone. What it reserves, settles and claims counts with
+// At says where to append: after Head exactly, at AnyHead or at SomeHead, as the
+// holder of Epoch or, with 0, as anyone. What it reserves, settles and claims counts with
 // the append or not at all.
 type At struct {
 	Head    Seq
@@ -38,6 +43,18 @@ type At struct {
 	Reserve []Hold
 	Settle  []Settlement
 	Claim   []Claim
+}
+
+// Fits says whether an append at a may follow head: nil, ErrConflict, or at SomeHead
+// ErrNotFound.
+func (a At) Fits(head Seq) error {
+	switch {
+	case a.Head == AnyHead, a.Head == SomeHead && head > 0, a.Head == head:
+		return nil
+	case a.Head == SomeHead:
+		return fmt.Errorf("it has no events, it may have been removed: %w", ErrNotFound)
+	}
+	return fmt.Errorf("after %d, its head is %d: %w", a.Head, head, ErrConflict)
 }
 
 // A Claim takes a once-key for a use. It fails with *Taken if another use has
@@ -69,7 +86,7 @@ func (t *Taken) Error() string {
 type Journal interface {
 	// Append stores bodies as one and returns the events. Decisions go after an
 	// exact head, outcomes at any; a stale epoch gets ErrFenced, a moved head
-	// ErrConflict. Epoch 0 is anyone and may append inbox kinds only. After an
+	// ErrConflict (see [At.Fits]). Epoch 0 is anyone and may append inbox kinds only. After an
 	// error nothing was written; a crash may leave a prefix. An inbox body whose
 	// id the session already has is not stored: its first event is returned.
 	// The events are as Read gives them; the caller no longer changes the bodies.
@@ -92,7 +109,7 @@ func Allowed(id SessionID, at At, bodies []Body) error {
 		switch c := ClassOf(b); {
 		case c == ClassTransient:
 			return fmt.Errorf("append %s to session %s: this kind is never stored", b.Kind(), id)
-		case c == ClassDecision && at.Head == AnyHead:
+		case c == ClassDecision && at.Head < 0:
 			return fmt.Errorf("append %s to session %s: a decision needs an exact head", b.Kind(), id)
 		case c != ClassInbox && at.Epoch == 0:
 			return fmt.Errorf("append %s to session %s: only the holder of the lease may", b.Kind(), id)
@@ -126,10 +143,28 @@ func (id SessionID) Folder() string {
 		}
 		return '_'
 	}, string(id))
+	if id.Device() {
+		plain += "_"
+	}
 	if plain != string(id) || len(plain) > longest || plain == "" {
 		plain = Before(plain, longest) + "." + Hash([]byte(id))[:16]
 	}
 	return plain
+}
+
+// Device says whether Windows takes a file whose name begins as the id, up to a dot,
+// for a device.
+func (id SessionID) Device() bool {
+	stem, _, _ := strings.Cut(strings.ToLower(string(id)), ".")
+	switch stem {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	port, numbered := strings.CutPrefix(stem, "com")
+	if !numbered {
+		port, numbered = strings.CutPrefix(stem, "lpt")
+	}
+	return numbered && len(port) == 1 && port[0] >= '0' && port[0] <= '9'
 }
 
 // A Leaser gives one runner at a time a session. On one machine a lease ends

@@ -3,6 +3,7 @@ package uzda
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -25,10 +26,13 @@ type Remover interface {
 	// accounts that it alone has (see [SessionID.Owns]). The caller holds the lease,
 	// which ends with it; else it is ErrFenced. A session that another one began is
 	// ErrChild while that is there. If one that it began is held, it is *Busy; if it
-	// has no event, ErrNotFound. After an error nothing was removed; after a crash
-	// the session is gone, or it is there and can be removed. It returns what was
+	// has no event, ErrNotFound. seen are the heads, by session, of all that the caller
+	// has looked at: if one of them has moved, or there is one that it does not know,
+	// it is ErrConflict, so that what was posted just now is not lost; with nil
+	// nothing is compared. After an error nothing was removed; after a crash the
+	// session is gone, or it is there and can be removed. It returns what was
 	// removed, the session first.
-	Remove(ctx context.Context, id SessionID, epoch int64) ([]SessionID, error)
+	Remove(ctx context.Context, id SessionID, epoch int64, seen map[SessionID]Seq) ([]SessionID, error)
 	// Sweep removes the blobs that no event names, and returns their bytes. One
 	// that was put within [BlobGrace] stays, since the event that names it may
 	// still come. It reads all journals: call it once after many a Remove.
@@ -55,6 +59,15 @@ type Sizer interface {
 type Shrinker interface {
 	// Shrink returns ErrInUse, and does nothing, while others run sessions.
 	Shrink(ctx context.Context) error
+}
+
+// Unseen is ErrConflict if a session that is to go has another head than the caller
+// of Remove has seen.
+func Unseen(seen map[SessionID]Seq, id SessionID, head Seq) error {
+	if was, ok := seen[id]; seen == nil || ok && was == head {
+		return nil
+	}
+	return fmt.Errorf("session %s has changed meanwhile: %w", id, ErrConflict)
 }
 
 // Owns says whether a hold or an account is this session's alone, by the name that

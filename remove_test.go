@@ -85,3 +85,23 @@ func TestOwns(t *testing.T) {
 		}
 	}
 }
+
+// A session's folder is its own, on disks where case does not count and on Windows.
+func TestFolder(t *testing.T) { // case:S03
+	t.Parallel()
+	seen := map[string]uzda.SessionID{}
+	for _, id := range []uzda.SessionID{"a", "A", "aB", "Ab", "a.b", "a_b", "con", "CON", "con.x", "com1", "com10", "lpt0", "console", uzda.SessionID(strings.Repeat("a", 100)), uzda.SessionID(strings.Repeat("a", 101))} {
+		name := id.Folder()
+		if other, ok := seen[strings.ToLower(name)]; ok {
+			t.Errorf("%s and %s share the folder %s", id, other, name)
+		}
+		if seen[strings.ToLower(name)] = id; uzda.SessionID(name).Device() {
+			t.Errorf("the folder of %s is the device %s", id, name)
+		}
+	}
+	for id, want := range map[uzda.SessionID]bool{"con": true, "Nul.txt": true, "com0": true, "lpt9.a.b": true, "com10": false, "comx": false, "com": false, "icon": false, "x.con": false} {
+		if id.Device() != want {
+			t.Errorf("%s is a device: %t", id, !want)
+		}
+	}
+}

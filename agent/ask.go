@@ -157,7 +157,7 @@ func (k *asking) again(ctx context.Context, a uzda.Attempt) error {
 // wait for the reply. The journal keeps the first of each code.
 func (k *asking) warn(ctx context.Context, w uzda.Warning) {
 	n := uzda.Noted{ID: "model-" + w.Code, Text: k.brief(strings.TrimSpace(w.Text + "\n" + w.Hint)), By: k.info.ID}
-	if _, err := k.Store.Append(context.WithoutCancel(ctx), k.id, uzda.At{Head: uzda.AnyHead}, n); err != nil {
+	if _, err := k.Store.Append(context.WithoutCancel(ctx), k.id, uzda.At{Head: uzda.SomeHead}, n); err != nil {
 		k.debug("record a warning", "session", k.id, "warning", w.Text, "error", err)
 	}
 }

@@ -196,7 +196,7 @@ func (r *Runner) tellLate(ctx context.Context, id uzda.SessionID, epoch int64, b
 		return
 	}
 	late := uzda.Late{ID: fmt.Sprintf("late-%s-%d", ret.Result.Use, epoch), Result: ret.Result, By: r.Holder}
-	if _, err := r.Store.Append(ctx, id, uzda.At{Head: uzda.AnyHead}, late); err != nil {
+	if _, err := r.Store.Append(ctx, id, uzda.At{Head: uzda.SomeHead}, late); err != nil {
 		r.debug("report a late result", "session", id, "use", ret.Result.Use, "error", err)
 	}
 }

@@ -30,7 +30,7 @@ func TestOnceRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if gone, err := j.Remove(t.Context(), "a", epoch); err != nil || !slices.Equal(gone, []uzda.SessionID{"a"}) {
+	if gone, err := j.Remove(t.Context(), "a", epoch, nil); err != nil || !slices.Equal(gone, []uzda.SessionID{"a"}) {
 		t.Fatal(gone, err)
 	}
 	if run("a"); w.ran("pay") != 1 {

@@ -317,7 +317,7 @@ func (r *run) deadline() <-chan time.Time {
 
 func (r *run) cancelled(ctx context.Context, cause error) error {
 	c := uzda.Cancelled{ID: fmt.Sprintf("stop-%d-%d", r.epoch, r.s.Head), Turn: r.s.Turn.Seq, Why: cause.Error(), By: r.Holder}
-	if _, err := r.Store.Append(ctx, r.id, uzda.At{Head: uzda.AnyHead}, c); err != nil {
+	if _, err := r.Store.Append(ctx, r.id, uzda.At{Head: uzda.SomeHead}, c); err != nil {
 		return fmt.Errorf("cancel session %s: %w", r.id, err)
 	}
 	return r.catchUp(ctx)

@@ -21,6 +21,7 @@ const patience = 30 * time.Second
 type disk struct {
 	dir  string
 	sync bool
+	asIs bool // nothing is written
 	// fault, if set, makes an operation fail: tests set it. For "write" it may
 	// say how many bytes still go through.
 	fault func(op, path string) (n int, err error)
@@ -83,6 +84,9 @@ func (d *disk) syncDir(dir string) error {
 // replace puts a whole file in place of another, or leaves that as it was. With
 // sync it is durable.
 func (d *disk) replace(path string, data []byte, sync bool) (err error) {
+	if d.asIs {
+		return errAsIs
+	}
 	tmp, err := os.CreateTemp(filepath.Join(d.dir, tmpDir), "w-*")
 	if err != nil {
 		return err
@@ -122,6 +126,9 @@ func (d *disk) replace(path string, data []byte, sync bool) (err error) {
 
 // lock takes a lock file, against other handles and other processes.
 func (d *disk) lock(ctx context.Context, path string) (unlock func(), err error) {
+	if d.asIs {
+		return nil, errAsIs
+	}
 	l := flock.New(path, flock.SetPermissions(0o600))
 	pause := 250 * time.Microsecond
 	for start := time.Now(); ; {
@@ -154,5 +161,7 @@ func (d *disk) sweep() {
 		}
 	}
 }
+
+var errAsIs = errors.New("the store was opened to be read only: open it without AsIs")
 
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

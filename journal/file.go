@@ -65,8 +65,8 @@ func (f *file) append(ctx context.Context, at uzda.At, bodies []uzda.Body) ([]uz
 	if err := f.refresh(); err != nil {
 		return nil, err
 	}
-	if at.Head != uzda.AnyHead && at.Head != f.head {
-		return nil, fmt.Errorf("after %d, its head is %d: %w", at.Head, f.head, uzda.ErrConflict)
+	if err := at.Fits(f.head); err != nil {
+		return nil, err
 	}
 	p, err := f.seal(at.Epoch, bodies)
 	if err != nil {
@@ -200,7 +200,11 @@ func (f *file) refresh() error {
 		return err
 	}
 	f.load()
-	r, err := os.OpenFile(f.path, os.O_RDWR, 0)
+	mode := os.O_RDWR
+	if f.store.disk.asIs {
+		mode = os.O_RDONLY
+	}
+	r, err := os.OpenFile(f.path, mode, 0)
 	if missing(err) {
 		f.reset()
 		return nil
@@ -242,6 +246,9 @@ func (f *file) scan(r *os.File, size int64) error {
 	for raw, err := range lines(r, f.end, size) {
 		if err != nil {
 			return err
+		}
+		if f.store.disk.asIs && raw[len(raw)-1] != '\n' { // somebody may be writing it
+			break
 		}
 		next, err := f.take(raw)
 		if err != nil {
@@ -337,6 +344,9 @@ func (f *file) mend(r *os.File, raw []byte, size int64, fault error) error {
 	zeros := bytes.IndexByte(raw, 0) >= 0
 	if !torn && !zeros {
 		return fmt.Errorf("read at byte %d: %w: the file was changed, or the disk is at fault; restore it from a backup", f.end, fault)
+	}
+	if f.store.disk.asIs {
+		return nil
 	}
 	if !torn { // more may follow: keep it
 		rest := make([]byte, size-f.end)

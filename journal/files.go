@@ -19,12 +19,16 @@ type FilesOptions struct {
 	Durability string
 	TTL        time.Duration    // of a lease; default 15 seconds
 	Now        func() time.Time // default time.Now
+	// AsIs opens only a folder that there is, and writes nothing to it: for those who
+	// look. What a crash tore is not mended, just not there.
+	AsIs bool
 	// Warn is told what was mended, for people. Default: standard error.
 	Warn func(text string)
 }
 
 // Files keeps each session in a file of JSON lines, SESSION.jsonl in the form of
-// [uzda.Line]. Several processes may use one folder at once. Beside the sessions
+// [uzda.Line], whose name is the id where that is in lower case and free, and else
+// has it in another spelling. Several processes may use one folder at once. Beside the sessions
 // stand blobs/ (long strings, by hash), ledger.jsonl (holds, settlements and
 // once-keys), and for each session a lease, a checkpoint and an index, of which
 // the last two are caches.
@@ -101,6 +105,12 @@ func OpenFiles(dir string, o FilesOptions) (*Files, error) {
 	if f.warn == nil {
 		f.warn = func(text string) { fmt.Fprintln(os.Stderr, "uzda: "+text) }
 	}
+	if f.disk.asIs = o.AsIs; o.AsIs {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("open journals in %s: there is no such folder: open it without AsIs, which makes it", dir)
+		}
+		return f, nil
+	}
 	for _, sub := range []string{tmpDir, blobDir, aliveDir} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open journals in %s: make the folder: %w: name a folder that this user may write to", dir, err)
@@ -112,6 +122,9 @@ func OpenFiles(dir string, o FilesOptions) (*Files, error) {
 	}
 	probe.Close()
 	if err := os.Remove(probe.Name()); err != nil {
+		return nil, fmt.Errorf("open journals in %s: %w", dir, err)
+	}
+	if err := f.disk.rename(); err != nil {
 		return nil, fmt.Errorf("open journals in %s: %w", dir, err)
 	}
 	f.disk.sweep()
@@ -142,7 +155,7 @@ func (j *Files) Close() error {
 }
 
 func (j *Files) path(id uzda.SessionID, ext string) string {
-	return filepath.Join(j.disk.dir, string(id)+ext)
+	return filepath.Join(j.disk.dir, name(id)+ext)
 }
 
 // file returns what this handle knows of a session. The caller calls done.

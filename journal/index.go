@@ -72,6 +72,9 @@ func (f *file) load() {
 
 // save writes the index.
 func (f *file) save() error {
+	if f.store.disk.asIs {
+		return nil
+	}
 	raw, err := json.Marshal(indexFile{f.end, f.last, f.head, f.link, f.ids, f.info, indexMark{f.noted.end, f.noted.head}})
 	if err != nil {
 		return err
@@ -113,7 +116,8 @@ func (f *file) note(ctx context.Context) error {
 		f.info.Size += l.Size()
 		f.noted = mark{end: f.noted.end + int64(len(raw)), head: e.Seq}
 	}
-	return f.save()
+	_ = f.save() // it saves work, and a full or read-only disk has none of it
+	return nil
 }
 
 // sessions returns the ids of the folder's sessions.
@@ -124,9 +128,9 @@ func (j *Files) sessions() ([]uzda.SessionID, error) {
 	}
 	var ids []uzda.SessionID
 	for _, e := range all {
-		id, ok := strings.CutSuffix(e.Name(), extEvents)
-		if ok && e.Type().IsRegular() && e.Name() != ledgerName+extEvents && uzda.SessionID(id).Check() == nil {
-			ids = append(ids, uzda.SessionID(id))
+		file, ok := strings.CutSuffix(e.Name(), extEvents)
+		if id := named(file); ok && e.Type().IsRegular() && id != "" {
+			ids = append(ids, id)
 		}
 	}
 	return ids, nil

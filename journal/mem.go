@@ -113,8 +113,8 @@ func (m *Mem) Append(ctx context.Context, id uzda.SessionID, at uzda.At, bodies 
 	if at.Epoch != 0 && at.Epoch != s.epoch {
 		return nil, fmt.Errorf("append to session %s: %w", id, uzda.ErrFenced)
 	}
-	if head := uzda.Seq(len(s.events)); at.Head != uzda.AnyHead && at.Head != head {
-		return nil, fmt.Errorf("append to session %s after %d, its head is %d: %w", id, at.Head, head, uzda.ErrConflict)
+	if err := at.Fits(uzda.Seq(len(s.events))); err != nil {
+		return nil, fmt.Errorf("append to session %s: %w", id, err)
 	}
 	old := len(s.events)
 	link := s.link

@@ -10,28 +10,44 @@ import (
 )
 
 // Remove implements uzda.Remover.
-func (m *Mem) Remove(ctx context.Context, id uzda.SessionID, epoch int64) ([]uzda.SessionID, error) {
+func (m *Mem) Remove(ctx context.Context, id uzda.SessionID, epoch int64, seen map[uzda.SessionID]uzda.Seq) ([]uzda.SessionID, error) {
 	if err := m.mayRemove(ctx, id, epoch); err != nil {
 		return nil, fmt.Errorf("remove session %s: %w", id, err)
 	}
-	tree := family(id, m.parents())
-	for _, one := range tree[1:] {
-		if err := m.session(one, true).bar(m); err != nil {
-			return nil, fmt.Errorf("remove session %s: %w", id, err)
-		}
-	}
-	for _, one := range slices.Backward(tree) {
-		s := m.session(one, true)
-		s.mu.Lock()
-		if one == id && s.epoch != epoch {
-			s.mu.Unlock()
-			return nil, fmt.Errorf("remove session %s: %w", id, uzda.ErrFenced)
-		}
-		s.events, s.link, s.ids, s.kept, s.info = nil, "", nil, nil, uzda.SessionInfo{ID: one}
-		s.epoch, s.until = s.epoch+1, time.Time{}
-		s.mu.Unlock()
+	tree, err := m.drop(family(id, m.parents()), epoch, seen)
+	if err != nil {
+		return nil, fmt.Errorf("remove session %s: %w", id, err)
 	}
 	return tree, m.count(entry{Drop: tree})
+}
+
+// drop empties sessions, all or none: nothing is posted to one in between.
+func (m *Mem) drop(tree []uzda.SessionID, epoch int64, seen map[uzda.SessionID]uzda.Seq) ([]uzda.SessionID, error) {
+	var all []*memory
+	defer func() {
+		for _, s := range all {
+			s.mu.Unlock()
+		}
+	}()
+	for i, id := range tree {
+		s := m.session(id, true)
+		s.mu.Lock()
+		all = append(all, s)
+		if i == 0 && s.epoch != epoch {
+			return nil, uzda.ErrFenced
+		}
+		if i > 0 && m.now().Before(s.until) {
+			return nil, &uzda.Busy{Session: id, Holder: s.holder, Since: s.since}
+		}
+		if err := uzda.Unseen(seen, id, s.info.Head); err != nil {
+			return nil, err
+		}
+	}
+	for i, s := range all {
+		s.events, s.link, s.ids, s.kept, s.info = nil, "", nil, nil, uzda.SessionInfo{ID: tree[i]}
+		s.epoch, s.until = s.epoch+1, time.Time{}
+	}
+	return tree, nil
 }
 
 // mayRemove checks what must be so before a session goes.
@@ -57,17 +73,6 @@ func (m *Mem) mayRemove(ctx context.Context, id uzda.SessionID, epoch int64) err
 	case parent != "" && len(m.events(parent, 0)) > 0:
 		return fmt.Errorf("session %s began it: %w", parent, uzda.ErrChild)
 	}
-	return nil
-}
-
-// bar makes a higher epoch that nobody has, unless somebody runs the session.
-func (s *memory) bar(m *Mem) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m.now().Before(s.until) {
-		return &uzda.Busy{Session: s.info.ID, Holder: s.holder, Since: s.since}
-	}
-	s.epoch, s.until = s.epoch+1, time.Time{}
 	return nil
 }
 

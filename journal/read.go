@@ -102,6 +102,9 @@ func (f *file) look(ctx context.Context) error {
 	if info.Size() == f.end && f.torn == 0 {
 		return nil
 	}
+	if f.store.disk.asIs {
+		return f.refresh()
+	}
 	unlock, err := f.lock(ctx)
 	if err != nil {
 		return err

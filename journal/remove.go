@@ -24,11 +24,11 @@ const goneName = "removed"
 // Remove implements uzda.Remover. The events of a session are first given another
 // name, those of its children before its own: a crash leaves it in the list, with
 // what it began or without, or nothing of it that is seen.
-func (j *Files) Remove(ctx context.Context, id uzda.SessionID, epoch int64) ([]uzda.SessionID, error) {
+func (j *Files) Remove(ctx context.Context, id uzda.SessionID, epoch int64, seen map[uzda.SessionID]uzda.Seq) ([]uzda.SessionID, error) {
 	if err := id.Check(); err != nil {
 		return nil, err
 	}
-	tree, err := j.remove(ctx, id, epoch)
+	tree, err := j.remove(ctx, id, epoch, seen)
 	if err != nil {
 		return nil, fmt.Errorf("remove session %s: %w", id, err)
 	}
@@ -36,7 +36,7 @@ func (j *Files) Remove(ctx context.Context, id uzda.SessionID, epoch int64) ([]u
 	return tree, nil
 }
 
-func (j *Files) remove(ctx context.Context, id uzda.SessionID, epoch int64) ([]uzda.SessionID, error) {
+func (j *Files) remove(ctx context.Context, id uzda.SessionID, epoch int64, seen map[uzda.SessionID]uzda.Seq) ([]uzda.SessionID, error) {
 	parents, err := j.parents(ctx)
 	if err != nil {
 		return nil, err
@@ -49,6 +49,12 @@ func (j *Files) remove(ctx context.Context, id uzda.SessionID, epoch int64) ([]u
 	}
 	for i, f := range files {
 		if err := f.mayGo(i == 0, epoch); err != nil {
+			return nil, err
+		}
+		if f.refresh() != nil { // nothing can be posted to it either
+			continue
+		}
+		if err := uzda.Unseen(seen, f.id, f.head); err != nil {
 			return nil, err
 		}
 	}

@@ -64,7 +64,7 @@ func TestRemoveFaults(t *testing.T) {
 			}
 			return 0, nil
 		})
-		_, err := st.Remove(ctx, id, epoch)
+		_, err := st.Remove(ctx, id, epoch, nil)
 		st.SetFault(nil)
 		if fault == "" {
 			if err != nil {
@@ -90,7 +90,7 @@ func TestRemoveFaults(t *testing.T) {
 		if epoch, err = st.Acquire(ctx, id, "again"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.Remove(ctx, id, epoch); err != nil {
+		if _, err := st.Remove(ctx, id, epoch, nil); err != nil {
 			t.Errorf("after a fault at %s: %v", fault, err)
 		}
 	}

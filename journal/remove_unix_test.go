@@ -25,7 +25,7 @@ func remover(st *journal.Files) error {
 		if err != nil {
 			return err
 		}
-		if _, err := st.Remove(ctx, info.ID, epoch); err != nil {
+		if _, err := st.Remove(ctx, info.ID, epoch, nil); err != nil {
 			return err
 		}
 		fmt.Println(info.ID)

@@ -97,7 +97,7 @@ func (b bound) Call(ctx context.Context, use uzda.Use) (uzda.Result, error) {
 	if err != nil {
 		return uzda.Result{}, err
 	}
-	if _, err := b.h.Post(ctx, id, uzda.Posted{ID: "task", Blocks: uzda.Say(in.Task, s.Labels...), By: string(use.Session)}); err != nil {
+	if _, err := b.h.PostAt(ctx, id, uzda.SomeHead, uzda.Posted{ID: "task", Blocks: uzda.Say(in.Task, s.Labels...), By: string(use.Session)}); err != nil {
 		return uzda.Result{}, err
 	}
 	b.h.adopt(use.Session, []uzda.SessionID{id})

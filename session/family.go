@@ -91,7 +91,7 @@ func (h *Host) deliver(id uzda.SessionID, s *agent.State) error {
 		r.Blocks = uzda.Say(fmt.Sprintf("The delegated task did not end well (%s: %s). What it had said: %s", o.Reason, o.Detail, o.Answer))
 	}
 	body := h.prepare(h.ctxOpen(), uzda.Delivered{ID: "child-" + string(id), Result: r, Spent: s.Last.Spent(), By: string(id)})
-	evs, err := h.c.Store.Append(h.ctxOpen(), parent, uzda.At{Head: uzda.AnyHead}, body)
+	evs, err := h.c.Store.Append(h.ctxOpen(), parent, uzda.At{Head: uzda.SomeHead}, body)
 	if err != nil {
 		return fmt.Errorf("deliver the result of session %s: %w", id, err)
 	}

@@ -253,7 +253,7 @@ func (h *Host) Ask(ctx context.Context, agentName, text string) (string, error) 
 
 // Say is Ask in a session that there is.
 func (h *Host) Say(ctx context.Context, id uzda.SessionID, text string) (string, error) {
-	seq, err := h.Post(ctx, id, uzda.Posted{Blocks: uzda.Say(text)})
+	seq, err := h.PostAt(ctx, id, uzda.SomeHead, uzda.Posted{Blocks: uzda.Say(text)})
 	if err != nil {
 		return "", err
 	}

@@ -14,8 +14,19 @@ import (
 // Post gives a session an input. One that lacks an ID gets one. Text is made
 // UTF-8 and secrets are hidden before it is stored. An Edited is made at once, if
 // no runner has the session. A message that says nothing, or has blocks that only
-// the loop makes, is refused: the view could not be sent with it.
+// the loop makes, is refused: the view could not be sent with it. A message may come
+// before the session is opened; anything else is ErrNotFound then.
 func (h *Host) Post(ctx context.Context, id uzda.SessionID, in uzda.Input) (uzda.Seq, error) {
+	head := uzda.SomeHead
+	if _, ok := in.(uzda.Posted); ok {
+		head = uzda.AnyHead
+	}
+	return h.PostAt(ctx, id, head, in)
+}
+
+// PostAt is Post after a head: at [uzda.SomeHead] a message too is only for a session
+// that is there, so that one that was removed just now does not begin anew.
+func (h *Host) PostAt(ctx context.Context, id uzda.SessionID, head uzda.Seq, in uzda.Input) (uzda.Seq, error) {
 	if b, ok := in.(uzda.Posted); ok {
 		if err := postable(b.Blocks); err != nil {
 			return 0, fmt.Errorf("post to session %s: %w", id, err)
@@ -25,7 +36,7 @@ func (h *Host) Post(ctx context.Context, id uzda.SessionID, in uzda.Input) (uzda
 	if e, ok := body.(uzda.Edited); ok {
 		return h.edit(ctx, id, e)
 	}
-	evs, err := h.c.Store.Append(ctx, id, uzda.At{Head: uzda.AnyHead}, body)
+	evs, err := h.c.Store.Append(ctx, id, uzda.At{Head: head}, body)
 	if err != nil {
 		return 0, fmt.Errorf("post to session %s: %w", id, err)
 	}

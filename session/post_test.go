@@ -230,3 +230,39 @@ func TestEditTwice(t *testing.T) {
 		t.Errorf("edited at %d, then at %d, %v", first, again, err)
 	}
 }
+
+// What is posted to a session that is not there, or was removed just now, does not
+// begin one; a message too, where it is said that the session must be there.
+func TestPostAfterRemoval(t *testing.T) { // case:S03
+	t.Parallel()
+	store := journal.Memory()
+	h := host(t, store, nil)
+	id, err := h.Open(t.Context(), uzda.Opening{Agent: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch, err := store.Acquire(t.Context(), id, "test")
+	if err == nil {
+		_, err = store.Remove(t.Context(), id, epoch, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []uzda.Input{
+		uzda.Posted{Blocks: uzda.Say("go")}, uzda.Answered{Use: "1.1"}, uzda.Cancelled{Why: "x"}, uzda.Noted{Text: "x"},
+		uzda.Resolved{Use: "1.1"}, uzda.Delivered{Result: uzda.ToolResult{Use: "1.1"}},
+	} {
+		post := h.Post
+		if _, ok := in.(uzda.Posted); ok {
+			post = func(ctx context.Context, id uzda.SessionID, in uzda.Input) (uzda.Seq, error) {
+				return h.PostAt(ctx, id, uzda.SomeHead, in)
+			}
+		}
+		if _, err := post(t.Context(), id, in); !errors.Is(err, uzda.ErrNotFound) {
+			t.Errorf("%T: %v, want ErrNotFound", in, err)
+		}
+	}
+	for e, err := range store.Read(t.Context(), id, 0) {
+		t.Errorf("there is an event: %+v, %v", e, err)
+	}
+}

@@ -62,7 +62,7 @@ func (db *DB) Append(ctx context.Context, id uzda.SessionID, at uzda.At, bodies 
 	}
 	a := &appending{db: db, id: id, at: at, bodies: bodies}
 	known, ok := db.tip(id)
-	if ok && (at.Head == uzda.AnyHead || at.Head == known.head) {
+	if ok && at.Fits(known.head) == nil {
 		if err := a.seal(known.head, known.link, bodies); err != nil {
 			return nil, fmt.Errorf("append to session %s: %w", id, err)
 		}
@@ -124,8 +124,8 @@ func (a *appending) run(c *conn) error {
 	if err := current(a.id, a.at.Epoch, num(row[2]), num(row[3])); err != nil {
 		return err
 	}
-	if a.at.Head != uzda.AnyHead && a.at.Head != head {
-		return fmt.Errorf("append to session %s after %d, it is at %d: %w", a.id, a.at.Head, head, uzda.ErrConflict)
+	if err := a.at.Fits(head); err != nil {
+		return fmt.Errorf("append to session %s: %w", a.id, err)
 	}
 	bodies, old, err := a.sift(c)
 	if err != nil {

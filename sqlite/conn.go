@@ -160,10 +160,13 @@ func data(v driver.Value) []byte {
 }
 
 // code is the primary result code of an error of SQLite, 0 for other errors.
-func code(err error) int {
+func code(err error) int { return extended(err) & 0xff }
+
+// extended is SQLite's code with its details, 0 for other errors.
+func extended(err error) int {
 	var e *engine.Error
 	if errors.As(err, &e) {
-		return e.Code() & 0xff
+		return e.Code()
 	}
 	return 0
 }

@@ -48,7 +48,7 @@ func TestFullDisk(t *testing.T) {
 	storage(t, err, "disk")
 	epoch, err := db.Acquire(ctx, "two", "test")
 	if err == nil {
-		_, err = db.Remove(ctx, "two", epoch)
+		_, err = db.Remove(ctx, "two", epoch, nil)
 	}
 	if err != nil && !errors.Is(err, uzda.ErrNotFound) {
 		storage(t, err, "disk")

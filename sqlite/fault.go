@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/uzda-dev/uzda"
 	lib "modernc.org/sqlite/lib"
@@ -51,13 +54,17 @@ func (db *DB) fault(doing string, err error) error {
 		return err
 	}
 	wrong, hint := err.Error(), ""
-	switch code(err) {
+	kind := code(err)
+	if extended(err) == lib.SQLITE_IOERR_SHMSIZE { // no room for the log's index, 32 KB
+		kind = lib.SQLITE_FULL
+	}
+	switch kind {
 	case lib.SQLITE_FULL:
 		wrong, hint = "the disk is full", "make room; nothing of this was written, what was there is intact"
 	case lib.SQLITE_READONLY:
 		wrong, hint = "the file is read-only", "give this user the right to write the file and its folder, or open a copy"
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_PERM:
-		wrong, hint = "the file cannot be opened or made", "check that this user may write the file and its folder"
+		wrong, hint = "the file cannot be opened or made"+db.closed(), "check that this user may write the file and its folder"
 	case lib.SQLITE_NOTADB:
 		wrong, hint = "the file is no SQLite database", "name another file, or move this one away"
 	case lib.SQLITE_CORRUPT:
@@ -72,6 +79,21 @@ func (db *DB) fault(doing string, err error) error {
 		wrong, hint = "out of memory", ""
 	}
 	return db.broken(doing, wrong, hint, err)
+}
+
+// closed says why nothing can be made in the folder of the store, which SQLite does not
+// tell: for example that the disk is read-only.
+func (db *DB) closed() string {
+	f, err := os.CreateTemp(filepath.Dir(db.path), ".probe-*")
+	if err == nil {
+		_ = errors.Join(f.Close(), os.Remove(f.Name()))
+		return ""
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return fmt.Sprintf(": in the folder %s nothing can be made: %v", filepath.Dir(db.path), err)
 }
 
 // errBad marks an error of what the caller gave, not of the store.

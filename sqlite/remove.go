@@ -31,12 +31,12 @@ const (
 )
 
 // Remove removes a session and all that it began, in one transaction.
-func (db *DB) Remove(ctx context.Context, id uzda.SessionID, epoch int64) (gone []uzda.SessionID, err error) {
+func (db *DB) Remove(ctx context.Context, id uzda.SessionID, epoch int64, seen map[uzda.SessionID]uzda.Seq) (gone []uzda.SessionID, err error) {
 	if err := id.Check(); err != nil {
 		return nil, badArgument{err}
 	}
 	err = db.write(ctx, 0, func(c *conn) error {
-		gone, err = db.remove(c, id, epoch)
+		gone, err = db.remove(c, id, epoch, seen)
 		return err
 	})
 	if err != nil {
@@ -51,7 +51,7 @@ func (db *DB) Remove(ctx context.Context, id uzda.SessionID, epoch int64) (gone 
 	return gone, nil
 }
 
-func (db *DB) remove(c *conn, id uzda.SessionID, epoch int64) ([]uzda.SessionID, error) {
+func (db *DB) remove(c *conn, id uzda.SessionID, epoch int64, seen map[uzda.SessionID]uzda.Seq) ([]uzda.SessionID, error) {
 	row, err := c.one(sqlLease, db.o.Tenant, string(id))
 	if err != nil {
 		return nil, err
@@ -72,6 +72,13 @@ func (db *DB) remove(c *conn, id uzda.SessionID, epoch int64) ([]uzda.SessionID,
 		}
 	}
 	for _, one := range tree {
+		row, err := c.one(sqlTip, db.o.Tenant, string(one))
+		if err == nil {
+			err = uzda.Unseen(seen, one, uzda.Seq(num(row[0])))
+		}
+		if err != nil {
+			return nil, err
+		}
 		if err := db.drop(c, one); err != nil {
 			return nil, err
 		}

@@ -41,7 +41,7 @@ func remove(t testing.TB, db *sqlite.DB, id uzda.SessionID) {
 	t.Helper()
 	epoch, err := db.Acquire(ctx, id, "test")
 	if err == nil {
-		_, err = db.Remove(ctx, id, epoch)
+		_, err = db.Remove(ctx, id, epoch, nil)
 	}
 	if err != nil {
 		t.Fatalf("remove %s: %v", id, err)
@@ -70,7 +70,7 @@ func TestRemoveLeavesNothing(t *testing.T) {
 	if _, err := db.Put(ctx, []byte("put by itself")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Remove(ctx, ids[0], epoch); err != nil {
+	if _, err := db.Remove(ctx, ids[0], epoch, nil); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(2 * uzda.BlobGrace)
@@ -161,7 +161,7 @@ func TestRemoveNotMade(t *testing.T) {
 	if err := db.Exec("CREATE TRIGGER no BEFORE DELETE ON input BEGIN SELECT RAISE(ABORT, 'no'); END"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.Remove(ctx, ids[0], epoch)
+	_, err = db.Remove(ctx, ids[0], epoch, nil)
 	storage(t, err, "remove session "+string(ids[0])+" from store")
 	if err := db.Exec("DROP TRIGGER no"); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestRemoveNotMade(t *testing.T) {
 	if err := db.Renew(ctx, ids[0], epoch); err != nil {
 		t.Errorf("the lease is lost: %v", err)
 	}
-	if _, err := db.Remove(ctx, ids[0], epoch); err != nil {
+	if _, err := db.Remove(ctx, ids[0], epoch, nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {

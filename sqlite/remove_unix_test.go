@@ -38,7 +38,7 @@ func roleRemove() error {
 			continue
 		}
 		if err == nil {
-			_, err = db.Remove(ctx, info.ID, epoch)
+			_, err = db.Remove(ctx, info.ID, epoch, nil)
 		}
 		if errors.Is(err, uzda.ErrNotFound) || errors.Is(err, uzda.ErrFenced) { // the other one was quicker
 			continue

@@ -164,7 +164,7 @@ func (c *chat) say(ctx context.Context, text string, queued bool) error {
 	}
 	id := "chat-" + string(session.NewID(c.now()))
 	c.stage.sent(id, text, queued)
-	if _, err := c.host.Post(ctx, c.id, uzda.Posted{ID: id, Blocks: blocks, By: person()}); err != nil {
+	if _, err := c.host.PostAt(ctx, c.id, uzda.SomeHead, uzda.Posted{ID: id, Blocks: blocks, By: person()}); err != nil {
 		return failed(c.id, err)
 	}
 	c.along = nil

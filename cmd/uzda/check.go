@@ -25,7 +25,7 @@ var _ agent.Verifier = check{}
 
 // check makes the check of the settings.
 func (w *work) check(line string) (agent.Verifier, error) {
-	sh, err := shell.New(shell.Config{State: filepath.Join(w.cfg.Data, "verify"), Env: w.harmless()})
+	sh, err := shell.New(shell.Config{State: filepath.Join(w.data(), "verify"), Env: w.harmless()})
 	if err != nil {
 		return nil, fail(uzda.ConfigError, "install a POSIX shell", "verify (%s): %v", w.cfg.Origin("verify"), err)
 	}

@@ -175,10 +175,7 @@ func (g *peek) look() bool {
 		return false
 	}
 	if g.cfg.Store.Kind == "files" {
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return false
-		}
-		s, err := journal.OpenFiles(path, journal.FilesOptions{Durability: g.cfg.Durability, Warn: func(string) {}})
+		s, err := journal.OpenFiles(path, journal.FilesOptions{Durability: g.cfg.Durability, AsIs: true, Warn: func(string) {}})
 		if err != nil {
 			return false
 		}

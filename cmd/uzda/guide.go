@@ -33,7 +33,7 @@ func (w *work) guide(c card, dir string) string {
 		w.once(fmt.Sprintf("instructions were found and are not read, since you do not trust their folder: %s\n      If you have read them and trust it: --trust %q for once, or add to %s the line trust: [%q]",
 			strings.Join(g.Left, ", "), folder, own, folder))
 	}
-	w.guides = &guide.Nested{Tree: tree, State: filepath.Join(w.cfg.Data, "guide"), Warn: func(text string) { w.once("warning: " + text) }}
+	w.guides = &guide.Nested{Tree: tree, State: filepath.Join(w.data(), "guide"), Warn: func(text string) { w.once("warning: " + text) }}
 	w.guided = g.Text
 	return g.Text
 }

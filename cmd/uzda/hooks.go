@@ -126,7 +126,7 @@ func inWordsOf(name string, use uzda.Use) json.RawMessage {
 // halt ends the turn that runs in a session.
 func (w *work) halt(id uzda.SessionID, why string) {
 	c := uzda.Cancelled{ID: "hook-" + string(session.NewID(w.now())), Why: why, By: "hook"}
-	if _, err := w.store.Append(context.Background(), id, uzda.At{Head: uzda.AnyHead}, c); err != nil {
+	if _, err := w.store.Append(context.Background(), id, uzda.At{Head: uzda.SomeHead}, c); err != nil {
 		fmt.Fprintln(w.err, "uzda: warning: a hook's end of the turn could not be recorded:", err)
 	}
 }

@@ -19,7 +19,8 @@ type kin struct {
 	root    uzda.SessionInfo
 	all     []uzda.SessionInfo // itself first
 	updated time.Time          // the last change of any
-	size    int64
+	size    int64              // of its events, with the texts that they name
+	beside  int64              // of its files beside the store
 }
 
 // kins groups the sessions of the store, in the order of the list. What another
@@ -97,7 +98,7 @@ func (a *app) removeCommand() *cobra.Command {
 	force, shrink := false, false
 	c := a.looks("rm SESSION...", "remove sessions for good", `Rm removes the sessions that you name, for good: their journals, their outputs and
 notes, and what is needed to undo their changes of files. Files that they changed
-stay as they are. A session that another one began goes with that one, never alone.
+stay as they are. It does not ask: you have named them. A session that another one began goes with that one, never alone.
 
 One that runs is busy. One that waits for an answer or is in the middle of a turn
 stays, and what is pending is said; --force removes it all the same. What was spent
@@ -122,6 +123,7 @@ still counts against the budget of the day. The beginning of an id is enough.`,
 			}
 			return p.refused()
 		})
+	c.PreRunE = func(c *cobra.Command, _ []string) error { return a.makeRoom(c) }
 	c.Example = "  uzda sessions rm 06fzyxddtc0bfx6m\n  uzda sessions rm ID ID --force"
 	p := c.Flags()
 	p.BoolVar(&force, "force", false, "also what waits for an answer, or is in the middle of a turn")
@@ -133,7 +135,7 @@ func (a *app) pruneCommand() *cobra.Command {
 	f := pruneFlags{}
 	c := a.looks("prune --older AGE", "remove old sessions for good", `Prune removes sessions for good that have not changed for some time: their journals,
 their outputs and notes, and what is needed to undo their changes of files. It shows
-what would go and asks; without a terminal it needs --yes.
+what would go and asks, unless you say --yes; without a terminal it needs that.
 
 AGE is 12h, 30d or 8w, or a date as 2026-11-01: what was last changed before that
 day. What runs is left alone. What waits for an answer, or was left in the middle of
@@ -145,6 +147,12 @@ and is put off while other programs run sessions. Large texts that were stored i
 the last day stay until the next prune. What was spent still counts against the
 budget of the day.`, none,
 		func(ctx context.Context, w *work, _ []string) error { return w.prune(ctx, f) })
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if f.dry {
+			return nil
+		}
+		return a.makeRoom(c)
+	}
 	c.Example = "  uzda sessions prune --older 30d --dry-run\n  uzda sessions prune --older 8w --status done,failed --yes"
 	p := c.Flags()
 	p.StringVar(&f.older, "older", "", "the `AGE` from which on they go: 12h, 30d, 8w, or a date")
@@ -191,10 +199,19 @@ func (w *work) prune(ctx context.Context, f pruneFlags) error {
 		if !k.updated.Before(before) || len(only) > 0 && !slices.Contains(only, k.root.Status) {
 			continue
 		}
-		if why := k.open(); why != "" && !f.force {
-			p.skip(k.root.ID, why)
+		if k.root.Status == damagedStatus {
+			p.skip(k.root.ID, "it cannot be read", fmt.Sprintf("uzda sessions rm %s removes it", k.root.ID))
 			continue
 		}
+		if why := k.open(); why != "" && !f.force {
+			p.skip(k.root.ID, why, insist)
+			continue
+		}
+		if why := p.held(ctx, k); why != "" {
+			p.skip(k.root.ID, why, "")
+			continue
+		}
+		k.beside = p.dataSize(k)
 		chosen = append(chosen, k)
 	}
 	p.before(ctx)

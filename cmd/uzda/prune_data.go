@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
+	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/uzda-dev/uzda"
 	"github.com/uzda-dev/uzda/tool/shell"
@@ -17,30 +17,48 @@ import (
 // perSession are the folders of the data folder that have a folder for each session.
 var perSession = []string{"files", "guide", "notes", "shell", "todo", "verify"}
 
+// traceOf is the file of a session's trace. It can be made again from the journal.
+func (w *work) traceOf(id uzda.SessionID) string {
+	return filepath.Join(w.data(), "traces", id.Folder()+".jsonl")
+}
+
 // dataOf are the files and folders beside the store that belong to a session. Notes
 // in a folder that the person named are the person's.
 func (w *work) dataOf(id uzda.SessionID) []string {
-	traces := filepath.Join(w.cfg.Data, "traces", string(id)+".jsonl")
-	out := []string{traces, traces + ".new"}
+	out := []string{w.traceOf(id), w.traceOf(id) + ".new"}
 	for _, name := range perSession {
-		out = append(out, filepath.Join(w.cfg.Data, name, id.Folder()))
+		out = append(out, filepath.Join(w.data(), name, id.Folder()))
 	}
 	return out
 }
 
-// dropData removes what belongs to sessions that are gone.
-func (p *pruning) dropData(ids []uzda.SessionID) {
-	for _, id := range ids {
-		for _, path := range p.dataOf(id) {
+// A stuckError says what of a session cannot be removed, so that it stays.
+type stuckError struct{ error }
+
+// dropData removes what belongs to sessions that are about to go. It goes first: what
+// a crash leaves is a session that is in the list and can be removed again, and where
+// the disk is full there is room then for the rest.
+func (p *pruning) dropData(k kin) error {
+	for _, one := range k.all {
+		for _, path := range p.dataOf(one.ID) {
 			size := sizeIn(path)
 			if err := os.RemoveAll(path); err != nil {
-				fmt.Fprintln(p.err, "uzda: warning: of a session that is gone this could not be removed:", err)
-				continue
+				return &stuckError{err}
 			}
-			p.data += size
+			p.freed += size
 		}
 	}
-	_ = os.Remove(p.intention()) // what stays is done again
+	return nil
+}
+
+// dataSize is how many bytes dropData would remove.
+func (p *pruning) dataSize(k kin) (n int64) {
+	for _, one := range k.all {
+		for _, path := range p.dataOf(one.ID) {
+			n += sizeIn(path)
+		}
+	}
+	return n
 }
 
 // sizeIn is how many bytes the files below a path have.
@@ -56,91 +74,13 @@ func sizeIn(path string) (n int64) {
 	return n
 }
 
-// An intent names a session that is to go, so that its files go too if the program
-// ends between the two.
-type intent struct {
-	Store   string         `json:"store"`
-	Session uzda.SessionID `json:"session"`
-}
-
-// intention is the file of intents of this process.
-func (p *pruning) intention() string {
-	return filepath.Join(p.cfg.Data, "removing", fmt.Sprintf("%d.jsonl", os.Getpid()))
-}
-
-// intend writes down what is to go.
-func (p *pruning) intend(k kin) error {
-	var text []byte
-	for _, one := range k.all {
-		raw, err := json.Marshal(intent{storePath(p.cfg), one.ID})
-		if err != nil {
-			return err
-		}
-		text = append(append(text, raw...), '\n')
-	}
-	path := p.intention()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(path, text, 0o600)
-}
-
-// finishData does what a program that was killed has left undone: a session that is
-// not there any more, but was when it was to go, has no files either.
-func (p *pruning) finishData(ctx context.Context) {
-	left, _ := filepath.Glob(filepath.Join(p.cfg.Data, "removing", "*.jsonl"))
-	for _, path := range left {
-		info, err := os.Stat(path)
-		// A list that is new may be of a program that is at it right now.
-		if err == nil && p.finishOne(ctx, path, time.Since(info.ModTime()) < time.Minute) {
-			os.Remove(path)
-		}
-	}
-}
-
-// finishOne says whether nothing of a list is left to do. What of a fresh one is
-// still there may go any moment.
-func (p *pruning) finishOne(ctx context.Context, path string, fresh bool) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	done := true
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var one intent
-		if json.Unmarshal(s.Bytes(), &one) != nil || one.Session.Check() != nil {
-			continue
-		}
-		if one.Store != storePath(p.cfg) { // that store knows whether it is there
-			done = false
-			continue
-		}
-		there := false
-		for _, err := range p.store.Read(ctx, one.Session, 0) {
-			if there = true; err != nil { // nobody knows: look again another time
-				done = false
-			}
-			break
-		}
-		if there {
-			done = done && !fresh
-		} else {
-			for _, path := range p.dataOf(one.Session) {
-				done = os.RemoveAll(path) == nil && done
-			}
-		}
-	}
-	return done
-}
-
 // reapKin ends what commands of a session that was not brought to its end have left
 // running.
 func (p *pruning) reapKin(k kin) {
 	if k.open() == "" {
 		return
 	}
-	for _, dir := range []string{p.outputs(), filepath.Join(p.cfg.Data, "verify")} {
+	for _, dir := range []string{p.outputs(), filepath.Join(p.data(), "verify")} {
 		sh, err := shell.New(shell.Config{State: dir})
 		if err != nil {
 			return // then no command has run here
@@ -151,4 +91,36 @@ func (p *pruning) reapKin(k kin) {
 			}
 		}
 	}
+}
+
+// makeRoom lets sessions be removed where the disk is full: to remove one, a little
+// must be written. The traces go, which can be made again.
+func (a *app) makeRoom(c *cobra.Command) error {
+	cfg, err := a.config(c)
+	if err != nil {
+		return err
+	}
+	w := &work{app: a, cfg: cfg}
+	traces := filepath.Dir(w.traceOf("any"))
+	if !full(filepath.Dir(storePath(cfg))) || sizeIn(traces) == 0 {
+		return nil
+	}
+	if err := os.RemoveAll(traces); err != nil {
+		return fail(uzda.StorageError, "remove some files by hand, then call it again", "the disk is full: %v", err)
+	}
+	fmt.Fprintln(a.err, "uzda: the disk is full: the files of traces were removed to make room; `uzda trace ID` still shows one")
+	return nil
+}
+
+// full says whether a disk has no room for what is written in order to remove.
+func full(dir string) bool {
+	const little = 512 << 10
+	f, err := os.CreateTemp(dir, "room-*")
+	if err != nil {
+		return errors.Is(err, syscall.ENOSPC)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	_, err = f.Write(make([]byte, little))
+	return err != nil
 }

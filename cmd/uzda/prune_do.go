@@ -23,15 +23,24 @@ type pruning struct {
 	removed []uzda.SessionID // with those that they began
 	roots   int              // of removed
 	skipped []skippedJSON
+	shown   int   // how many of skipped the preview has said
 	code    int   // of the first that was skipped; 0: none was
-	data    int64 // bytes of files beside the store
+	freed   int64 // bytes of what was removed, in the store and beside it
 	disk    int64 // of the store, before
-	used    int64
 }
 
 type skippedJSON struct {
 	Session uzda.SessionID `json:"session"`
 	Why     string         `json:"why"`
+	Hint    string         `json:"hint,omitempty"`
+}
+
+// String is why, with what can be done.
+func (s skippedJSON) String() string {
+	if s.Hint == "" {
+		return s.Why
+	}
+	return s.Why + "; " + s.Hint
 }
 
 // prunedJSON is what became of sessions that were to be removed.
@@ -39,7 +48,8 @@ type prunedJSON struct {
 	Removed []uzda.SessionID `json:"removed"`
 	Would   []uzda.SessionID `json:"would_remove,omitempty"` // of --dry-run
 	Skipped []skippedJSON    `json:"skipped"`
-	Freed   int64            `json:"freed_bytes"` // what they held, whether the disk has it back or not
+	Frees   int64            `json:"would_free_bytes,omitempty"` // of --dry-run
+	Freed   int64            `json:"freed_bytes"`                // what they held, whether the disk has it back or not
 	Before  int64            `json:"store_bytes_before"`
 	After   int64            `json:"store_bytes_after"`
 	Note    string           `json:"note,omitempty"`
@@ -56,12 +66,15 @@ func (w *work) pruning(force, shrink bool) (*pruning, error) {
 // before measures the store, once.
 func (p *pruning) before(ctx context.Context) {
 	if z, ok := p.store.(uzda.Sizer); ok && p.disk == 0 {
-		p.disk, p.used, _ = z.Size(ctx) // it is only for people
+		p.disk, _, _ = z.Size(ctx) // it is only for people
 	}
 }
 
-func (p *pruning) skip(id uzda.SessionID, why string) {
-	p.skipped = append(p.skipped, skippedJSON{id, why})
+// insist is the hint about a session that is not over.
+const insist = "--force removes it all the same"
+
+func (p *pruning) skip(id uzda.SessionID, why, hint string) {
+	p.skipped = append(p.skipped, skippedJSON{id, why, hint})
 }
 
 // preview shows what would go.
@@ -80,7 +93,7 @@ func (p *pruning) preview(of int, chosen []kin, before time.Time) {
 			for _, one := range k.all {
 				cost += one.Cost
 			}
-			parts, size = parts+len(k.all)-1, size+k.size
+			parts, size = parts+len(k.all)-1, size+k.size+k.beside
 			if rows = append(rows, k.root); k.updated.Before(oldest) {
 				oldest = k.updated
 			}
@@ -105,8 +118,9 @@ func (p *pruning) preview(of int, chosen []kin, before time.Time) {
 			days, bulk(size), short(cost))
 	}
 	for _, l := range tally(p.skipped) {
-		fmt.Fprintf(p.out, "%s; --force removes it all the same\n", l)
+		fmt.Fprintln(p.out, safe(l))
 	}
+	p.shown = len(p.skipped)
 }
 
 // tally says how many stay for each reason.
@@ -120,9 +134,9 @@ func tally(skipped []skippedJSON) (out []string) {
 		switch {
 		case said[s.Why]:
 		case n[s.Why] == 1:
-			out = append(out, fmt.Sprintf("Session %s stays: %s", s.Session, s.Why))
+			out = append(out, fmt.Sprintf("Session %s stays: %s", s.Session, s))
 		default:
-			out = append(out, fmt.Sprintf("%s stay, each for this: %s", plural(n[s.Why], "session"), s.Why))
+			out = append(out, fmt.Sprintf("%s stay, each for this: %s", plural(n[s.Why], "session"), s))
 		}
 		said[s.Why] = true
 	}
@@ -131,8 +145,9 @@ func tally(skipped []skippedJSON) (out []string) {
 
 func (p *pruning) dry(chosen []kin) error {
 	if p.json() {
-		res := p.result(p.disk, p.used, "")
+		res := p.result(p.disk, "")
 		for _, k := range chosen {
+			res.Frees += k.size + k.beside
 			for _, one := range k.all {
 				res.Would = append(res.Would, one.ID)
 			}
@@ -180,7 +195,6 @@ func (p *pruning) ask(ctx context.Context, n int) error {
 // person named each, and hears of each.
 func (p *pruning) all(ctx context.Context, chosen []kin, named bool) error {
 	p.before(ctx)
-	p.finishData(ctx)
 	var broke error
 	for _, k := range chosen {
 		if broke = ctx.Err(); broke == nil {
@@ -196,13 +210,13 @@ func (p *pruning) all(ctx context.Context, chosen []kin, named bool) error {
 			note = p.giveBack(ctx)
 		}
 	}
-	disk, used := p.disk, p.used
+	disk := p.disk
 	if z, ok := p.store.(uzda.Sizer); ok {
-		if d, u, err := z.Size(context.WithoutCancel(ctx)); err == nil {
-			disk, used = d, u
+		if d, _, err := z.Size(context.WithoutCancel(ctx)); err == nil {
+			disk = d
 		}
 	}
-	p.report(p.result(disk, used, note), named, broke)
+	p.report(p.result(disk, note), named, broke)
 	if broke == nil {
 		return nil
 	}
@@ -212,8 +226,8 @@ func (p *pruning) all(ctx context.Context, chosen []kin, named bool) error {
 	return fail(uzda.StorageError, "what was removed so far is gone; call it again for the rest", "%v", broke)
 }
 
-func (p *pruning) result(disk, used int64, note string) prunedJSON {
-	return prunedJSON{Removed: p.removed, Skipped: p.skipped, Freed: max(0, p.used-used) + p.data, Before: p.disk, After: disk, Note: note}
+func (p *pruning) result(disk int64, note string) prunedJSON {
+	return prunedJSON{Removed: p.removed, Skipped: p.skipped, Freed: p.freed, Before: p.disk, After: disk, Note: note}
 }
 
 func (p *pruning) report(res prunedJSON, named bool, broke error) {
@@ -243,10 +257,8 @@ func (p *pruning) report(res prunedJSON, named bool, broke error) {
 		fmt.Fprintln(p.err, "uzda: "+safe(res.Note))
 	}
 	if !named {
-		for _, s := range p.skipped {
-			if strings.HasPrefix(s.Why, "it is held") || strings.HasPrefix(s.Why, "it was used") {
-				fmt.Fprintf(p.err, "uzda: session %s stays: %s\n", s.Session, safe(s.Why))
-			}
+		for _, s := range p.skipped[p.shown:] {
+			fmt.Fprintf(p.err, "uzda: session %s stays: %s\n", s.Session, safe(s.String()))
 		}
 	}
 }
@@ -257,7 +269,7 @@ func (p *pruning) refused() error {
 		return nil
 	}
 	for _, s := range p.skipped {
-		fmt.Fprintf(p.err, "uzda: session %s stays: %s\n", s.Session, safeLines(s.Why))
+		fmt.Fprintf(p.err, "uzda: session %s stays: %s\n", s.Session, safeLines(s.String()))
 	}
 	return &exit{code: p.code}
 }
@@ -265,53 +277,104 @@ func (p *pruning) refused() error {
 // one removes a session with what it began, unless something speaks against it.
 func (p *pruning) one(ctx context.Context, k kin) error {
 	id := k.root.ID
-	stays := func(why uzda.Reason, text string) error {
-		p.skip(id, text)
+	stays := func(why uzda.Reason, text, hint string) error {
+		p.skip(id, text, hint)
 		p.code = cmp.Or(p.code, why.Exit())
 		return nil
 	}
 	if k.open() != "" && !p.force { // of prune they are not chosen
-		return stays(uzda.ConfigError, p.pending(ctx, k)+"; --force removes it all the same")
+		return stays(uzda.ConfigError, p.pending(ctx, k), insist)
 	}
-	epoch, err := p.store.Acquire(ctx, id, holder())
 	var busy *uzda.Busy
-	if errors.As(err, &busy) {
-		return stays(uzda.SessionBusy, "it is held by "+busy.Holder+" since "+busy.Since.Local().Format(time.DateTime))
+	var stuck *stuckError
+	epoch, err := p.empty(ctx, k)
+	if epoch != 0 {
+		defer p.store.Release(context.WithoutCancel(ctx), id, epoch) //nolint:errcheck // Remove ends it, and so does the process
 	}
-	if err != nil {
-		return err
+	var ids []uzda.SessionID
+	if err == nil {
+		ids, err = p.remover.Remove(ctx, id, epoch, k.heads())
 	}
-	gone := false
-	defer func() {
-		if !gone {
-			_ = p.store.Release(context.WithoutCancel(ctx), id, epoch) // it ends with the process too
-		}
-	}()
-	for _, err := range p.store.Read(ctx, id, k.root.Head) {
-		if err == nil {
-			return stays(uzda.SessionBusy, "it was used just now: look at it again")
-		}
-		break // what cannot be read may go
-	}
-	p.reapKin(k)
-	if err := p.intend(k); err != nil {
-		return err
-	}
-	ids, err := p.remover.Remove(ctx, id, epoch)
 	switch {
 	case errors.As(err, &busy):
-		return stays(uzda.SessionBusy, fmt.Sprintf("it is held by %s since %s, in session %s, which it began", busy.Holder, busy.Since.Local().Format(time.DateTime), busy.Session))
+		return stays(uzda.SessionBusy, k.heldBy(busy), "")
+	case errors.As(err, &stuck):
+		return stays(uzda.StorageError, stuck.Error(), "see to it that you may remove that, then call this again")
 	case errors.Is(err, uzda.ErrNotFound): // another program was quicker
 		return nil
+	case errors.Is(err, uzda.ErrConflict):
+		return stays(uzda.SessionBusy, "it was used just now", "look at it again: uzda show "+string(id))
 	case errors.Is(err, uzda.ErrFenced):
-		return stays(uzda.SessionBusy, "another program has taken it over")
+		return stays(uzda.SessionBusy, "another program has taken it over", "")
 	case err != nil:
 		return err
 	}
-	gone = true
-	p.removed, p.roots = append(p.removed, ids...), p.roots+1
-	p.dropData(ids)
+	p.removed, p.roots, p.freed = append(p.removed, ids...), p.roots+1, p.freed+k.size
 	return nil
+}
+
+// held says who has one of the sessions, as far as the store can say, "" if nobody.
+func (p *pruning) held(ctx context.Context, k kin) string {
+	h, ok := p.store.(holding)
+	if !ok {
+		return ""
+	}
+	for _, one := range k.all {
+		if busy, err := h.Held(ctx, one.ID); err == nil && busy != nil {
+			return k.heldBy(busy)
+		}
+	}
+	return ""
+}
+
+func (k kin) heldBy(busy *uzda.Busy) string {
+	text := "it is held by " + busy.Holder + " since " + busy.Since.Local().Format(time.DateTime)
+	if busy.Session != k.root.ID {
+		text += fmt.Sprintf(", in session %s, which it began", busy.Session)
+	}
+	return text
+}
+
+// heads are what was seen of the sessions.
+func (k kin) heads() map[uzda.SessionID]uzda.Seq {
+	out := map[uzda.SessionID]uzda.Seq{}
+	for _, one := range k.all {
+		out[one.ID] = one.Head
+	}
+	return out
+}
+
+// empty removes what sessions have beside the store, while nobody else has one of
+// them. It returns the epoch of the first, which is still held, 0 if it is not.
+func (p *pruning) empty(ctx context.Context, k kin) (int64, error) {
+	var epochs []int64 // of those that are held
+	defer func() {
+		for i := 1; i < len(epochs); i++ {
+			_ = p.store.Release(context.WithoutCancel(ctx), k.all[i].ID, epochs[i]) // it ends with the process too
+		}
+	}()
+	first := func() int64 { return append(epochs, 0)[0] }
+	for _, one := range k.all {
+		epoch, err := p.store.Acquire(ctx, one.ID, holder())
+		if err != nil {
+			return first(), err
+		}
+		epochs = append(epochs, epoch)
+		last := uzda.Seq(-1)
+		for e, err := range p.store.Read(ctx, one.ID, one.Head-1) {
+			if last = one.Head; err == nil { // what cannot be read may go
+				last = e.Seq
+			}
+		}
+		switch {
+		case last < 0 && len(epochs) == 1:
+			return epoch, uzda.ErrNotFound
+		case last != one.Head:
+			return first(), uzda.ErrConflict
+		}
+	}
+	p.reapKin(k)
+	return first(), p.dropData(k)
 }
 
 // pending says in detail what is not over in a session.
@@ -327,7 +390,8 @@ func (p *pruning) pending(ctx context.Context, k kin) string {
 		if len(asks) > 1 {
 			text += fmt.Sprintf(", and %d more", len(asks)-1)
 		}
-		return text + fmt.Sprintf(" (uzda approve %s, uzda deny %s)", id, id)
+		in := cmp.Or(one.Session, id)
+		return text + fmt.Sprintf(" (uzda approve %s %s, uzda deny %s %s)", in, one.Use, in, one.Use)
 	}
 	return k.open() + fmt.Sprintf(" (uzda show %s, uzda resume %s)", id, id)
 }

@@ -34,11 +34,11 @@ func (w *work) warnSize(ctx context.Context) {
 	if !ok || limit == 0 {
 		return
 	}
-	stamp := filepath.Join(w.cfg.Data, "size-looked-at")
+	stamp := filepath.Join(w.data(), "size-looked-at")
 	if info, err := os.Stat(stamp); err == nil && w.now().Sub(info.ModTime()).Abs() < 24*time.Hour {
 		return
 	}
-	if os.MkdirAll(w.cfg.Data, 0o700) != nil || os.WriteFile(stamp, nil, 0o600) != nil || os.Chtimes(stamp, time.Time{}, w.now()) != nil {
+	if os.MkdirAll(w.data(), 0o700) != nil || os.WriteFile(stamp, nil, 0o600) != nil || os.Chtimes(stamp, time.Time{}, w.now()) != nil {
 		return // a run needs no warning that would come each time
 	}
 	if disk, _, err := z.Size(ctx); err == nil && disk > limit {
@@ -49,9 +49,20 @@ func (w *work) warnSize(ctx context.Context) {
 
 // large names the sessions that alone take much.
 func large(rows []uzda.SessionInfo) (out []string) {
+	parents := map[uzda.SessionID]uzda.SessionID{}
+	for _, r := range rows {
+		parents[r.ID] = r.Parent
+	}
 	for _, r := range rows {
 		if r.Size > largeSession {
-			out = append(out, fmt.Sprintf("session %s alone takes about %s: uzda sessions rm %s", r.ID, bulk(r.Size), r.ID))
+			root := r.ID // what another session began goes with that one
+			for up := parents[root]; up != ""; up = parents[root] {
+				if _, there := parents[up]; !there {
+					break
+				}
+				root = up
+			}
+			out = append(out, fmt.Sprintf("session %s alone takes about %s: uzda sessions rm %s", r.ID, bulk(r.Size), root))
 		}
 	}
 	return out

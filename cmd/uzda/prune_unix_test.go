@@ -134,37 +134,6 @@ func TestKilledPrune(t *testing.T) { // case:S01 case:S06
 	}
 }
 
-// What a prune that was killed between the session and its files has left goes
-// with the next one; not the files of a session that is still there, nor those of
-// another store.
-func TestPruneFinishes(t *testing.T) { // case:S01
-	t.Parallel()
-	p := newProgram(t)
-	ok := "script:" + p.file("ok.json", `{"turns":[{"text":"ok"}],"loop":true}`)
-	p.says(0, []string{"run", "--model", ok, "--session", "there", "go"})
-	home := filepath.Join(p.dir, "home")
-	store := filepath.Join(home, "sessions.uzda")
-	list := ""
-	for id, in := range map[string]string{"gone": store, "there": store, "elsewhere": "/other"} {
-		list += fmt.Sprintf("{\"store\":%q,\"session\":%q}\n", in, id)
-		if err := os.MkdirAll(filepath.Join(home, "notes", id), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.MkdirAll(filepath.Join(home, "removing"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, "removing", "1.jsonl"), []byte(list+"{\"sto"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p.says(0, []string{"sessions", "prune", "--older", "1d", "--yes"}, "Nothing to remove")
-	for id, want := range map[string]bool{"gone": false, "there": true, "elsewhere": true} {
-		if _, err := os.Stat(filepath.Join(home, "notes", id)); (err == nil) != want {
-			t.Errorf("files of session %s: %v", id, err)
-		}
-	}
-}
-
 // A session that is damaged can be removed, and the store is in order again.
 func TestRemoveDamaged(t *testing.T) { // case:S05
 	t.Parallel()

@@ -223,7 +223,7 @@ func (r *runner) post(ctx context.Context, task string, along ...attach.File) er
 	if err != nil {
 		return err
 	}
-	if _, err := r.host.Post(ctx, r.id, uzda.Posted{Blocks: blocks}); err != nil {
+	if _, err := r.host.PostAt(ctx, r.id, uzda.SomeHead, uzda.Posted{Blocks: blocks}); err != nil {
 		return failed(r.id, err)
 	}
 	return nil
@@ -354,7 +354,7 @@ func (r *runner) watch(take func(uzda.Event)) func() {
 
 // trace writes the spans of the session to a file and returns its path.
 func (r *runner) trace(ctx context.Context) string {
-	path := filepath.Join(r.cfg.Data, "traces", string(r.id)+".jsonl")
+	path := r.traceOf(r.id)
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
 		err = writeTrace(ctx, r.store, r.id, path)

@@ -73,7 +73,11 @@ func strayOfSessions(root *cobra.Command, rest []string) string {
 	return "to see a session: uzda show " + word + "; to remove it: uzda sessions rm " + word
 }
 
-// infos are all sessions of the store, the last changed first.
+// damagedStatus is the status of a session that cannot be read.
+const damagedStatus = "damaged"
+
+// infos are all sessions of the store, the last changed first. One that cannot be read
+// does not hide the others.
 func (w *work) infos(ctx context.Context) ([]uzda.SessionInfo, error) {
 	l, ok := w.store.(uzda.Lister)
 	if !ok {
@@ -81,8 +85,12 @@ func (w *work) infos(ctx context.Context) ([]uzda.SessionInfo, error) {
 	}
 	rows := []uzda.SessionInfo{}
 	for info, err := range l.List(ctx) {
-		if err != nil {
+		if err != nil && (info.ID == "" || ctx.Err() != nil) {
 			return nil, fail(uzda.StorageError, "`uzda doctor` looks at the store", "%v", err)
+		}
+		if err != nil {
+			w.once("warning: " + err.Error())
+			info.Status = damagedStatus
 		}
 		rows = append(rows, info)
 	}
@@ -122,6 +130,8 @@ func (w *work) list(rows []uzda.SessionInfo) error {
 
 func ago(now, then time.Time) string {
 	switch d := now.Sub(then); {
+	case then.IsZero():
+		return "-" // nobody knows
 	case d < time.Minute:
 		return "just now"
 	case d < time.Hour:

@@ -78,10 +78,10 @@ func (w *work) notes() string {
 	if w.cfg.Notes != "" {
 		return w.cfg.Notes
 	}
-	return filepath.Join(w.cfg.Data, "notes")
+	return filepath.Join(w.data(), "notes")
 }
 
-func (w *work) todo() *todo.Todo { return todo.New(filepath.Join(w.cfg.Data, "todo")) }
+func (w *work) todo() *todo.Todo { return todo.New(filepath.Join(w.data(), "todo")) }
 
 // root is the folder that the agent works on: that of its session, where it has one.
 func (w *work) root() string { return cmp.Or(w.dirOf, w.cfg.Dir) }
@@ -149,7 +149,7 @@ func (r *runner) reap(ctx context.Context) {
 }
 
 // outputs is where the whole outputs of commands are kept.
-func (w *work) outputs() string { return filepath.Join(w.cfg.Data, "shell") }
+func (w *work) outputs() string { return filepath.Join(w.data(), "shell") }
 
 // outputsOf is where those of one session are, which may read them.
 func (w *work) outputsOf(id uzda.SessionID) []string {
@@ -159,7 +159,7 @@ func (w *work) outputsOf(id uzda.SessionID) []string {
 // openFiles makes the tools for files. What may not be read is not found either.
 func (w *work) openFiles(gate policy.Gate) (*file.Files, error) {
 	hidden, skipped := gate.Hider(w.root())
-	f, err := file.New(file.Config{Roots: w.roots(), ReadOnlyOf: w.outputsOf, State: filepath.Join(w.cfg.Data, "files"),
+	f, err := file.New(file.Config{Roots: w.roots(), ReadOnlyOf: w.outputsOf, State: filepath.Join(w.data(), "files"),
 		Hide: hidden, Skip: skipped, Now: w.now})
 	if err != nil {
 		return nil, fail(uzda.ConfigError, "the folders are set by dir ("+w.cfg.Origin("dir")+") and dirs ("+w.cfg.Origin("dirs")+")", "%v", err)

@@ -78,6 +78,27 @@ func storePath(cfg *config.Config) string {
 	return filepath.Join(cfg.Data, "sessions.uzda")
 }
 
+// data is the folder of what is kept for sessions beside the store. Each store but
+// the default one has its own: two stores may have sessions of one id.
+func (w *work) data() string {
+	path := unlinked(storePath(w.cfg))
+	if path == unlinked(filepath.Join(w.cfg.Data, "sessions.uzda")) {
+		return w.cfg.Data
+	}
+	return filepath.Join(w.cfg.Data, "stores", uzda.Hash([]byte(path))[:16])
+}
+
+// unlinked is a path without links in it, as far as it is there.
+func unlinked(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	if found, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(found, filepath.Base(path))
+	}
+	return path
+}
+
 func (w *work) openStore() error {
 	path := storePath(w.cfg)
 	wrong := func(err error) error {

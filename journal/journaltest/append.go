@@ -3,6 +3,7 @@ package journaltest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/uzda-dev/uzda"
@@ -121,6 +122,49 @@ var appendTests = map[string]func(*suite){
 				}
 			}
 		}
+	},
+	// What a file system makes of case, and the names that it or the store has for
+	// something else, are the store's to deal with. case:S03
+	"ids are told apart, whatever they are": func(s *suite) {
+		a, b := s.open(), s.open()
+		longest := strings.Repeat("Ab", 95)
+		ids := []uzda.SessionID{"a", "A", "aB", "Ab", "ledger", "Ledger", "removed", "tmp", "blobs", "alive", "sweep", "kept",
+			"con", "CON", "nul.txt", "com1", "lpt9.x", "a.jsonl", "a.lock", "a.lease", "a.", uzda.SessionID(longest + "x"), uzda.SessionID(longest + "X")}
+		want := map[uzda.SessionID][]uzda.Event{}
+		for _, id := range ids {
+			s.must(a.Release(ctx, id, s.hold(a, id)))
+			want[id] = s.add(a, id, uzda.At{}, say("p", "to "+string(id)))
+			if k, ok := a.(uzda.Keeper); ok {
+				s.must(k.Keep(ctx, id, []byte(id)))
+			}
+		}
+		if l, ok := a.(uzda.Ledger); ok {
+			s.must(l.Reserve(ctx, uzda.Hold{ID: "h", Amount: 1, Accounts: []uzda.Account{{Name: "day"}}}))
+		}
+		if r, ok := b.(uzda.Remover); ok {
+			_, err := r.Remove(ctx, "A", s.hold(b, "A"), nil)
+			s.must(err)
+			want["A"] = nil
+		}
+		fresh := s.open()
+		for _, st := range []uzda.Store{a, b, fresh} {
+			for _, id := range ids {
+				s.equal(s.read(st, id, 0), want[id])
+			}
+		}
+		if _, ok := fresh.(uzda.Lister); ok {
+			there := slices.DeleteFunc(slices.Clone(ids), func(id uzda.SessionID) bool { return want[id] == nil })
+			for _, info := range s.list(fresh) {
+				if !slices.Contains(there, info.ID) {
+					s.Errorf("it lists %s", info.ID)
+				}
+				there = slices.DeleteFunc(there, func(id uzda.SessionID) bool { return id == info.ID })
+			}
+			if len(there) > 0 {
+				s.Errorf("it does not list %v", there)
+			}
+		}
+		s.sound(fresh)
 	},
 	"several bodies are one": func(s *suite) {
 		a := s.open()

@@ -27,7 +27,7 @@ var removeTests = map[string]func(*suite){
 		if kept != nil {
 			s.must(kept.Keep(ctx, one, []byte("checkpoint")))
 		}
-		gone, err := r.Remove(ctx, one, epoch)
+		gone, err := r.Remove(ctx, one, epoch, nil)
 		s.must(err)
 		if len(gone) != 3 || gone[0] != one || !slices.Contains(gone, kid) || !slices.Contains(gone, grandkid) {
 			s.Errorf("removed %v", gone)
@@ -63,7 +63,7 @@ var removeTests = map[string]func(*suite){
 		epoch := s.hold(a, one)
 		s.add(a, one, uzda.At{Epoch: epoch}, uzda.Opened{Format: 1, Agent: "first"})
 		s.add(b, one, uzda.At{Head: uzda.AnyHead}, say("p", "before"), note("n"))
-		_, err := r.Remove(ctx, one, epoch)
+		_, err := r.Remove(ctx, one, epoch, nil)
 		s.must(err)
 		s.refuse(a, one, uzda.At{Epoch: epoch}, uzda.ErrFenced, asked(1))
 		s.refuse(b, one, uzda.At{Head: uzda.AnyHead, Epoch: epoch}, uzda.ErrFenced, said("late"))
@@ -94,7 +94,7 @@ var removeTests = map[string]func(*suite){
 		}
 		s.stays(r, kid, s.hold(b, kid), uzda.ErrChild)
 		var busy *uzda.Busy
-		if _, err := r.Remove(ctx, one, epoch); !errors.As(err, &busy) || busy.Session != kid || busy.Holder != "suite" {
+		if _, err := r.Remove(ctx, one, epoch, nil); !errors.As(err, &busy) || busy.Session != kid || busy.Holder != "suite" {
 			s.Errorf("remove what runs: %v, want *uzda.Busy of %s", err, kid)
 		}
 		s.stays(r, "none", s.hold(a, "none"), uzda.ErrNotFound)
@@ -102,6 +102,37 @@ var removeTests = map[string]func(*suite){
 		s.stays(r, one, epoch, uzda.ErrFenced)
 		if n := len(s.read(a, one, 0)) + len(s.read(a, kid, 0)) + len(s.read(a, grandkid, 0)); n != 6 {
 			s.Errorf("%d events are left, want 6", n)
+		}
+	},
+	// A message is before a removal, which then is none, or after it. case:S03
+	"what comes meanwhile is not lost": func(s *suite) {
+		a, b := s.open(), s.open()
+		r := optional[uzda.Remover](s, a)
+		epoch := s.tree(a)
+		seen := map[uzda.SessionID]uzda.Seq{one: 2, kid: 2, grandkid: 2}
+		refused := func() {
+			s.Helper()
+			if gone, err := r.Remove(ctx, one, epoch, seen); !errors.Is(err, uzda.ErrConflict) || len(gone) != 0 {
+				s.Errorf("remove: %v, %v, want ErrConflict", gone, err)
+			}
+		}
+		for _, id := range []uzda.SessionID{one, kid, grandkid} {
+			s.add(b, id, uzda.At{Head: uzda.SomeHead}, say("late", "wait"))
+			refused()
+			seen[id] = 3
+		}
+		delete(seen, kid) // it was begun meanwhile
+		refused()
+		seen[kid] = 3
+		_, err := r.Remove(ctx, one, epoch, seen)
+		s.must(err)
+		for _, st := range []uzda.Store{a, b} {
+			for _, id := range []uzda.SessionID{one, kid, "never"} {
+				s.refuse(st, id, uzda.At{Head: uzda.SomeHead}, uzda.ErrNotFound, say("later", "wait"))
+			}
+		}
+		if n := len(s.read(b, one, 0)) + len(s.read(b, kid, 0)) + len(s.read(b, "never", 0)); n != 0 {
+			s.Errorf("%d events of sessions that are gone", n)
 		}
 	},
 	"what was spent stays spent": func(s *suite) {
@@ -116,7 +147,7 @@ var removeTests = map[string]func(*suite){
 				s.must(ledger.Settle(ctx, uzda.Settlement{ID: id, Spent: 40}))
 			}
 		}
-		_, err := r.Remove(ctx, one, epoch)
+		_, err := r.Remove(ctx, one, epoch, nil)
 		s.must(err)
 		for _, st := range []uzda.Store{a, b, s.open()} {
 			for i, acc := range append(slices.Clone(own), others...) {
@@ -141,7 +172,7 @@ var removeTests = map[string]func(*suite){
 		if _, err := a.Append(ctx, one, uzda.At{Epoch: epoch, Claim: claim}, asked(1)); err != nil {
 			s.Skipf("no claims: %v", err)
 		}
-		_, err := r.Remove(ctx, one, epoch)
+		_, err := r.Remove(ctx, one, epoch, nil)
 		s.must(err)
 		// Nobody holds the key any more, also not a session that is made again.
 		for _, by := range []uzda.Holder{{Session: two, Use: "9.0"}, {Session: one, Use: "3.0"}} {
@@ -166,7 +197,7 @@ var removeTests = map[string]func(*suite){
 		s.must(err)
 		full := uzda.Returned{Result: uzda.ToolResult{Use: "1.1", Full: &uzda.Full{Blob: hash, Size: 4}}}
 		s.add(b, two, uzda.At{Head: uzda.AnyHead, Epoch: s.hold(b, two)}, full)
-		_, err = r.Remove(ctx, one, epoch)
+		_, err = r.Remove(ctx, one, epoch, nil)
 		s.must(err)
 		s.expires()
 		s.pass(2 * uzda.BlobGrace)
@@ -235,7 +266,7 @@ var removeTests = map[string]func(*suite){
 					}
 					still.RUnlock()
 					if err == nil {
-						_, err = r.Remove(ctx, id, epoch)
+						_, err = r.Remove(ctx, id, epoch, nil)
 					}
 					still.Lock()
 					s.pass(3 * uzda.BlobGrace) // all that is not named is old at once
@@ -283,7 +314,7 @@ var removeTests = map[string]func(*suite){
 						return
 					}
 					if err == nil {
-						_, err = st.(uzda.Remover).Remove(ctx, id, epoch)
+						_, err = st.(uzda.Remover).Remove(ctx, id, epoch, nil)
 					}
 					mu.Lock()
 					defer mu.Unlock()
@@ -312,7 +343,7 @@ var removeTests = map[string]func(*suite){
 			came := make(chan error, 1)
 			go func() { came <- w.Wait(ctx, two, uzda.Seq(i+1)) }()
 			time.Sleep(time.Millisecond) // so that some of them look before
-			_, err := r.Remove(ctx, one, epoch)
+			_, err := r.Remove(ctx, one, epoch, nil)
 			s.must(err)
 			s.add(b, two, uzda.At{Head: uzda.AnyHead}, note(fmt.Sprint(i)))
 			select {
@@ -359,7 +390,7 @@ func (s *suite) tree(st uzda.Store) int64 {
 // stays checks that a session is not removed, and why.
 func (s *suite) stays(r uzda.Remover, id uzda.SessionID, epoch int64, want error) {
 	s.Helper()
-	if gone, err := r.Remove(ctx, id, epoch); !errors.Is(err, want) || len(gone) != 0 {
+	if gone, err := r.Remove(ctx, id, epoch, nil); !errors.Is(err, want) || len(gone) != 0 {
 		s.Errorf("remove %s as epoch %d: %v, %v, want %v", id, epoch, gone, err, want)
 	}
 }
