@@ -55,9 +55,10 @@ func large(rows []uzda.SessionInfo) (out []string) {
 	}
 	for _, r := range rows {
 		if r.Size > largeSession {
-			root := r.ID // what another session began goes with that one
-			for up := parents[root]; up != ""; up = parents[root] {
-				if _, there := parents[up]; !there {
+			root := r.ID     // what another session began goes with that one
+			for range rows { // in a damaged store they may stand in a circle
+				up := parents[root]
+				if _, there := parents[up]; up == "" || !there {
 					break
 				}
 				root = up
